@@ -13,7 +13,7 @@ use eke_sql::{Plan, Query};
 use crate::ask::cut::CutPart;
 use crate::ask::question::Who;
 use crate::data::anchored::Anchored;
-use crate::data::ground::{Schema, Understood, schema, understand};
+use crate::data::ground::{Schema, Understood, schema, understand_level};
 use crate::data::ids::Ids;
 use crate::data::registry::{Identity, Registry};
 use crate::data::source::{Fingerprint, Source};
@@ -242,10 +242,15 @@ impl Engine {
         &self.policy.ledger
     }
 
-    /// Understands a question, opens the accounts that pay, and pins the dataset down in the
-    /// ledger.
-    pub(crate) fn prepare(&self, sql: &str, who: &Who) -> Result<Prepared, EngineError> {
-        self.pinned(understand(&self.policy, sql, who)?, who)
+    /// Understands one of the questions that a question is made of, opens the accounts that pay,
+    /// and pins the dataset down in the ledger.
+    pub(crate) fn prepare(
+        &self,
+        sql: &str,
+        level: usize,
+        who: &Who,
+    ) -> Result<Prepared, EngineError> {
+        self.pinned(understand_level(&self.policy, sql, who, level)?, who)
     }
 
     /// Opens the accounts that pay for a question, and pins its dataset down in the ledger. What

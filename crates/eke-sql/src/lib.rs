@@ -70,13 +70,16 @@ pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Syntax, Unary};
 pub use frontend::asked_bounds::{AskedBounds, Widest};
 pub use frontend::from::relations::relations;
-pub use frontend::question::{plan, plan_open, plan_with, plan_within};
+pub use frontend::question::{plan, plan_level, plan_open, plan_with, plan_within};
+pub use frontend::sets::levels;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;
 pub use plan::rows::{
     Chooses, Gives, Lookup, LookupColumn, Meet, PerUnit, RowSource, TotalFunction, Union, UnitKey,
     UnitRows, UnitTotal,
 };
-pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
+pub use plan::{
+    Key, LeastUnits, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION,
+};
 pub use table::{Column, Protection, Table};
 pub use unit::{PeriodLength, UnitColumns, UnitPeriod, ZoneOffset};

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use eke_engine::ask::price_delta;
+use eke_engine::ask::{adds_up, price_delta};
+use eke_engine::error::NotAnswered;
 use eke_engine::policy::Policy;
 use eke_engine::{Access, Answer, Engine, EngineError, Question, Who};
 use eke_ledger::patience::{Silently, Waiting};
 
 use crate::Failure;
-use crate::input::goal::GoalArgs;
+use crate::input::goal::{AdditiveArg, GoalArgs};
 use crate::input::statements::{self, Statements};
 use crate::show::answer::{self, Style};
 use crate::show::print_json;
@@ -87,6 +88,7 @@ Examples:
   eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
   eke ask \"SELECT SUM(fare) FROM trips\" --price epsilon=0.1 --json
   eke ask -f questions.sql --within 10%
+  eke ask \"SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)\" --price rho=0.001 --additive
 Questions in a file or on standard input (-) are separated by semicolons. They are answered in their
 order until one is not.
 A price in epsilon is the rho that implies no more than this epsilon at the delta of your budget, if
@@ -107,6 +109,16 @@ pub(crate) struct Ask {
     /// Print CSV.
     #[arg(long)]
     csv: bool,
+    /// Make totals (GROUP BY ROLLUP and its kin) the sums of their rows, as post-processing; with
+    /// =nonnegative without values below zero.
+    #[arg(
+        long,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on"
+    )]
+    additive: Option<AdditiveArg>,
     /// Say also what noise fixed in advance would cost, and which values are good enough by their
     /// absolute error alone.
     #[arg(long, short)]
@@ -151,7 +163,8 @@ impl Ask {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let all = self.sql.questions()?;
         let policy = Policy::read(&self.asker.policy).map_err(EngineError::from)?;
-        let questions = with_goals(&self.goal, all, &policy, &self.asker.who())?;
+        let goal = GoalArgs { additive: self.additive, ..self.goal.clone() };
+        let questions = with_goals(&goal, all, &policy, &self.asker.who())?;
         if questions.iter().any(|(_, goal)| goal.within.is_none() && goal.price.is_none()) {
             return Err(Failure::Usage(
                 "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001".into(),
@@ -246,7 +259,18 @@ pub(crate) fn asked(
     progress: &Progress,
     goal: &GoalArgs,
 ) -> Result<Answer, Failure> {
-    let answer = engine.ask(question, progress);
+    let additive = goal.additive.filter(|how| *how != AdditiveArg::Off);
+    if additive.is_some() {
+        // What does not add up is told before it is paid for.
+        adds_up(engine.policy(), &question.sql, &question.who)?;
+    }
+    let answer = engine.ask(question, progress).and_then(|answer| match additive {
+        Some(how) => {
+            let nonnegative = how == AdditiveArg::Nonnegative;
+            answer.additive(nonnegative).map_err(|error| NotAnswered::from(error).into())
+        }
+        None => Ok(answer),
+    });
     progress.bar.finish_and_clear();
     match answer {
         Err(EngineError::Declined) if progress.doubts() => Err(match goal.meant() {

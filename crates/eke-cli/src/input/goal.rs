@@ -41,6 +41,33 @@ pub(crate) struct GoalArgs {
     /// rows, values, rows_in_all, and columns with their ends, such as groups=12,rows=50,fare=0:80.
     #[arg(long, value_name = "BOUNDS")]
     pub(crate) bounds: Option<AskedBounds>,
+    /// How the answer is made to add up, if it is: `eke ask` and SQL say so.
+    #[arg(skip)]
+    pub(crate) additive: Option<AdditiveArg>,
+}
+
+/// How an answer with totals is made to add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AdditiveArg {
+    /// Not at all.
+    Off,
+    /// By as little as possible.
+    On,
+    /// The same without values below zero.
+    Nonnegative,
+}
+
+impl FromStr for AdditiveArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().to_lowercase().as_str() {
+            "off" | "false" => Ok(Self::Off),
+            "on" | "true" => Ok(Self::On),
+            "nonnegative" => Ok(Self::Nonnegative),
+            _ => Err(format!("`{text}` is not on, nonnegative or off")),
+        }
+    }
 }
 
 impl GoalArgs {
@@ -103,6 +130,7 @@ impl GoalArgs {
                     goal.within = None;
                 }
                 "at_most" => goal.at_most = Some(value.parse().map_err(wrong)?),
+                "additive" => goal.additive = Some(value.parse().map_err(wrong)?),
                 "confidence" => goal.confidence = confidence(value).map_err(wrong)?,
                 "or" => {
                     let error = value.parse().ok().filter(|error: &f64| *error > 0.0);

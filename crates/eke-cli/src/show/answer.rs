@@ -4,8 +4,10 @@
 
 use std::io::{self, Write};
 
-use eke_engine::ask::{Chosen, Covers, Kind, Unmet, WhyFewer};
-use eke_engine::{Answer, Cell, Stopped};
+use eke_engine::ask::{
+    Chosen, Covers, CutCounts, CutVerdict, Kind, Suppressed, TotalsCover, Unmet, WhyFewer,
+};
+use eke_engine::{Answer, Cell, Row, Stopped};
 
 use crate::show::number::{
     cost, cost_in_both, estimate, grouped, percent, plural, short, three_digits_up,
@@ -48,6 +50,8 @@ pub(crate) fn print(answer: &Answer, style: Style, out: &mut impl Write) -> io::
 
 /// The mark of a value that missed its goal.
 const UNMET: char = '*';
+/// What a total shows in place of a key that it is over.
+const ALL: &str = "(all)";
 /// The mark of a pick that cannot be told from noise.
 const DOUBTFUL: char = '~';
 
@@ -80,7 +84,10 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         let mut cells = Vec::new();
         for column in &answer.columns {
             match column.kind {
-                Kind::Key => cells.push(keys.next().map_or_else(String::new, key)),
+                Kind::Key => {
+                    let shown = keys.next().map_or_else(String::new, key);
+                    cells.push(if is_total(row, &column.name) { ALL.to_owned() } else { shown });
+                }
                 Kind::Value => cells.extend(values.next().map_or_else(Default::default, shown)),
                 side => cells
                     .push(values.next().map_or_else(String::new, |cell| of_a_value(side, cell))),
@@ -117,21 +124,96 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     if let Some(finest) = &answer.tier {
         note("", &format!("your tier sees no path further than {}", cost(finest)), out)?;
     }
+    if let Some(suppressed) = answer.suppressed.filter(|suppressed| suppressed.rows > 0) {
+        note("", &too_few_units(suppressed), out)?;
+    }
     if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
         note("", &chosen_rows(chosen, confidence), out)?;
     }
     let covers = answer.covers.as_ref().filter(|_| !answer.rows.is_empty());
-    for (mark, said) in covers.map_or_else(Vec::new, cuts) {
+    for (mark, said) in covers.map_or_else(Vec::new, |covers| cuts(covers, "cut")) {
         note(mark, &said, out)?;
+    }
+    for (mark, said) in covers.map_or_else(Vec::new, |covers| of_totals(answer, covers)) {
+        note(mark, &said, out)?;
+    }
+    how_it_adds_up(answer, out)
+}
+
+/// What to know before rows are added up, and what was done for them to add up.
+fn how_it_adds_up(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    if let Some(additive) = &answer.additive {
+        let columns = additive.columns.join(" and ");
+        let zero = if additive.nonnegative { ", none below zero" } else { "" };
+        let depends = match &answer.totals {
+            Some(totals) if !totals.one_row_each => {
+                "; what is counted adds up where each unit has one row, as the policy's bounds say"
+            }
+            _ => "",
+        };
+        note(
+            "",
+            &format!("{columns} made to add up, by what noise they have{zero}{depends}"),
+            out,
+        )?;
+        if !additive.without_intervals.is_empty() {
+            let columns = additive.without_intervals.join(" and ");
+            let text = format!(
+                "{columns} without intervals: where these values stopped depends on their noise, \
+                 and sums of them have none that is known; --price and absolute errors do"
+            );
+            note("", &text, out)?;
+        }
+    }
+    if answer.sums_too_large {
+        note(
+            "",
+            "rows add up to too much on average: groups that seem large stop early; for sums over \
+             rows ask with --price or an absolute error",
+            out,
+        )?;
     }
     Ok(())
 }
 
 /// How many units lose something to the bounds, each sentence with a mark where it is a warning.
-fn cuts(covers: &Covers) -> Vec<(&'static str, String)> {
+fn cuts(covers: &Covers, what: &str) -> Vec<(&'static str, String)> {
     let Some(cut) = &covers.cut else { return Vec::new() };
     let mark = if cut.warns() { "!" } else { "" };
-    cut.notes.iter().map(|said| (mark, format!("cut: {said}"))).collect()
+    cut.notes.iter().map(|said| (mark, format!("{what}: {said}"))).collect()
+}
+
+/// What totals count of each unit where that is less than what the rows do, and how many units lose
+/// something to it, unless they are few.
+fn of_totals(answer: &Answer, rows: &Covers) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for TotalsCover { over, covers } in answer.totals.iter().flat_map(|totals| &totals.covers) {
+        let of = match over.is_empty() {
+            true => "other sets".to_owned(),
+            false => format!("totals over {}", over.join(", ")),
+        };
+        if covers.is_less_than(rows) {
+            all.push(("", format!("counted in {of}: {}", covers.note)));
+        }
+        let is_few = |cut: &CutCounts| cut.verdict.is_none_or(|is| is == CutVerdict::Few);
+        if !covers.cut.as_ref().is_none_or(is_few) {
+            all.extend(cuts(covers, &format!("cut in {of}")));
+        }
+    }
+    all
+}
+
+fn is_total(row: &Row, column: &str) -> bool {
+    row.over.iter().any(|over| **over == *column)
+}
+
+fn too_few_units(suppressed: Suppressed) -> String {
+    let (rows, are, they) = match suppressed.rows {
+        1 => ("1 row".to_owned(), "is", "it is"),
+        rows => (format!("{} rows", grouped(rows as f64, 0)), "are", "they are"),
+    };
+    let units = grouped(f64::from(suppressed.min_units), 0);
+    format!("{rows} {are} not shown: by a noisy count {they} about fewer than {units} units")
 }
 
 /// Why there are no rows, or fewer than were asked for.
@@ -158,6 +240,7 @@ fn why_so_few(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
             None => "there are no more groups".to_owned(),
         },
         WhyFewer::Having => "HAVING left the others out".to_owned(),
+        WhyFewer::Units => "the others are about too few units".to_owned(),
         WhyFewer::Tier => "your tier sees no more picks".to_owned(),
         WhyFewer::Goal => {
             "the last that were picked did not all reach their goal, and the next would be smaller \
@@ -233,11 +316,14 @@ fn would_do(line: &Unmet, answer: &Answer, style: Style) -> String {
     let do_it = match (line.needs, line.ending, reach) {
         (Some(needs), ending, _) if needs.rho <= answer.left.rho => {
             let price = three_digits_up(needs.rho);
+            let price = short(price);
             let flag = match ending {
-                Stopped::HighestPrice | Stopped::OutOfReach => " (--at-most)",
-                _ => "",
+                Stopped::HighestPrice | Stopped::OutOfReach => {
+                    format!(": --at-most rho={}", typed(&price))
+                }
+                _ => String::new(),
             };
-            format!("about rho {} more would do{flag}", short(price))
+            format!("about rho {price} more would do{flag}")
         }
         (Some(needs), _, reach) => {
             let price = short(three_digits_up(needs.rho));
@@ -248,6 +334,11 @@ fn would_do(line: &Unmet, answer: &Answer, style: Style) -> String {
         (None, _, None) => return why.to_owned(),
     };
     format!("{why}; {do_it}")
+}
+
+/// A number as it is typed: without what groups its digits.
+fn typed(number: &str) -> String {
+    number.chars().filter(|digit| !matches!(digit, ',' | '\u{a0}' | ' ')).collect()
 }
 
 /// What picks are worth.
@@ -280,6 +371,7 @@ fn shown(cell: &Cell) -> [String; 2] {
             let (value, interval) = estimate(value.max(low).min(high), low, high);
             [value, interval]
         }
+        (Some(value), None, None) => [short(value), "none".to_owned()],
         _ => ["unknown".to_owned(), "any".to_owned()],
     };
     if !why(cell).is_empty() {
@@ -338,9 +430,13 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
             }
         }
     }
+    let has_totals = answer.totals.is_some();
+    if has_totals {
+        head.push("over".to_owned());
+    }
     if let Some(covers) = &answer.covers {
         writeln!(out, "# counted: {}", covers.note)?;
-        for (_, said) in cuts(covers) {
+        for (_, said) in cuts(covers, "cut").into_iter().chain(of_totals(answer, covers)) {
             writeln!(out, "# {said}")?;
         }
     }
@@ -383,6 +479,10 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                 }
             }
         }
+        if has_totals {
+            // The columns that a row is a total over: a key may be empty without that.
+            write!(out, ",{}", quoted_if_any(&row.over.join(" ")))?;
+        }
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -397,6 +497,10 @@ fn write_number(number: f64, digits: &mut Vec<u8>, out: &mut impl Write) -> io::
         return write!(out, "{number}");
     }
     out.write_all(digits.strip_suffix(b".0").unwrap_or(digits))
+}
+
+fn quoted_if_any(text: &str) -> String {
+    if text.is_empty() { String::new() } else { quoted(text) }
 }
 
 fn quoted(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use eke_budget::{Amount, Budget, Charge, Delta, Purchase, Rho};
 use eke_noise::{Confidence, Tolerance};
-use eke_sql::{Plan, Query, Shows};
+use eke_sql::{Measure, Plan, Query, Shows};
 use serde::Serialize;
 
 use crate::ask::cut::{CutPart, Cutting};
@@ -13,9 +13,9 @@ use crate::ask::read::Read;
 use crate::ask::shown::answer::{Cost, Evidence, conversion_delta};
 use crate::ask::shown::lacking::least_price;
 use crate::ask::top::{self, Sorting};
-use crate::ask::walk::MeasureRule;
+use crate::ask::walk::{self, MeasureRule};
 use crate::ask::weights::weights;
-use crate::data::ground::{Understood, understand};
+use crate::data::ground::{Understood, understand, understand_level};
 use crate::error::{EngineError, NoKeys};
 use crate::policy::Policy;
 
@@ -122,6 +122,25 @@ pub struct Total {
     pub cost: Option<Cost>,
 }
 
+impl Total {
+    /// What two questions cost together, by how large their values turn out to be.
+    fn added(one: &[Self], other: &[Self]) -> Vec<Self> {
+        let at = |of: &[Self], units: Option<f64>| {
+            of.iter().find(|total| total.units.is_none() || total.units == units).copied()
+        };
+        let sizes = if one.iter().any(|total| total.units.is_some()) { one } else { other };
+        let add = |size: &Self| {
+            let (one, other) = (at(one, size.units)?, at(other, size.units)?);
+            let cost = one.cost.zip(other.cost).map(|(one, other)| Cost {
+                rho: one.rho + other.rho,
+                mechanism_delta: one.mechanism_delta + other.mechanism_delta,
+            });
+            Some(Self { units: size.units, cost })
+        };
+        sizes.iter().filter_map(add).collect()
+    }
+}
+
 /// How many units make up the values that prices are given for.
 const UNITS: [f64; 3] = [100.0, 1_000.0, 10_000.0];
 
@@ -143,8 +162,35 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
 /// # Errors
 /// The question cannot be answered privately, or something in the policy is wrong.
 pub fn explain_for(policy: &Policy, question: &Question) -> Result<Explanation, EngineError> {
+    let levels = eke_sql::levels(&question.sql)?;
+    let shared = question.shared(levels);
+    let mut all = explain_level(policy, &shared, 0)?;
+    for level in 1..levels {
+        // Each set of keys is a question of its own, and is paid for by itself.
+        let other = explain_level(policy, &shared, level)?;
+        all.plan.extend(other.plan.iter().map(|line| format!("set {}: {line}", level + 1)));
+        all.totals = Total::added(&all.totals, &other.totals);
+        all.cut_counts = all.cut_counts.or(other.cut_counts);
+        all.tier = all.tier.zip(other.tier).map(|(one, other)| TierLimit {
+            cost: Cost {
+                rho: one.cost.rho + other.cost.rho,
+                mechanism_delta: one.cost.mechanism_delta + other.cost.mechanism_delta,
+            },
+            ..one
+        });
+    }
+    Ok(all)
+}
+
+/// Explains one of the questions that a question with totals is made of.
+fn explain_level(
+    policy: &Policy,
+    question: &Question,
+    level: usize,
+) -> Result<Explanation, EngineError> {
     let Question { sql, goal, columns, who } = question;
-    let Understood { query, payers, finest, datasets, .. } = understand(policy, sql, who)?;
+    let understood = understand_level(policy, sql, who, level)?;
+    let Understood { query, payers, finest, datasets, .. } = understood;
     let goals = &Goals::new(*goal, columns, &query)?;
     let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_group_count(plan) {
@@ -371,15 +417,25 @@ impl Prices<'_> {
             return vec![Total { units: None, cost: Some(beside(price)) }];
         }
         let total = |units: f64| {
-            // What is made of several values is taken for as dear as the dearest of them.
-            let measures = query.measures.iter().enumerate();
-            let measures = measures.filter_map(|(index, measure)| {
-                Some(Of { read: Read::of(measure, self.plan)?, goal: self.goals.of(index) })
-            });
-            let columns = measures
-                .map(|of| self.column(of, Self::sample(of.read, units), self.gammas(of)[0]));
-            // A group is taken as far as the dearest of its values needs.
-            let column = columns.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
+            let (mut column, mut index) = (0.0f64, 0);
+            while let Some(measure) = query.measures.get(index) {
+                let (goal, place) = (self.goals.of(index), index);
+                index += 1;
+                if let (Measure::Derived { parts, .. }, Accuracy::Absolute(_)) =
+                    (measure, goal.accuracy)
+                {
+                    // One look, where the noise does not depend on what is seen.
+                    column = column.max(self.planned(query, place)?);
+                    index += parts;
+                    continue;
+                }
+                // To a relative error, what is made of several values is taken for as dear as the
+                // dearest of them. A group is taken as far as the dearest of its values needs.
+                let Some(read) = Read::of(measure, self.plan) else { continue };
+                let of = Of { read, goal };
+                let needs = self.column(of, Self::sample(read, units), self.gammas(of)[0])?;
+                column = column.max(needs);
+            }
             let cost = self.cost(column).filter(|_| self.is_seen(column)).map(beside);
             Some(Total { units: Some(units), cost })
         };
@@ -390,6 +446,16 @@ impl Prices<'_> {
             totals = vec![Total { units: None, ..*one }];
         }
         totals
+    }
+
+    /// The price of one column at which a number that is made of several is within an absolute
+    /// error; none if that depends on what they turn out to be.
+    fn planned(&self, query: &Query, place: usize) -> Option<f64> {
+        let most = Amount::ceil(self.whole / self.times).ok()?;
+        let rules = walk::rules(&query.measures, self.plan, self.goals, most).ok()?;
+        let planned = |place: usize| rules.get(place)?.planned();
+        // A multiple of one value is followed as that value is.
+        planned(place).or_else(|| planned(place + 1)).map(|price| price.to_f64())
     }
 
     /// The price of one column at which the goal is met, by a confidence sequence.

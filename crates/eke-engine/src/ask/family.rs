@@ -11,7 +11,7 @@
 //! is no budget: it is never more than what the analyst's own account was charged.
 //!
 //! Mutants that tests must catch: paths that are not summed, a sum that is looked at before the
-//! charge alone, a family with bounds in its name.
+//! charge alone, a family with bounds, or what depends on them, in its name.
 
 use eke_budget::purchase::GroupPrices;
 use eke_budget::{Adjacency, Amount, Charge, Metric, PathId, Rho};
@@ -79,8 +79,15 @@ fn unbounded(plan: &Plan) -> Plan {
 
 impl Asking<'_> {
     /// The family of the question's own paths; none if nothing limits how far they are seen.
+    ///
+    /// A count of units that was added for the policy's `min_units` is no part of its name: whether
+    /// one is added depends on the bounds.
     pub(crate) fn question_family(&self) -> Result<Option<Family>, EngineError> {
-        self.family(Purpose::Question, self.plan(), "")
+        let mut plan = self.plan().clone();
+        if let Some(added) = self.context.prepared.query.added_units() {
+            plan.sums.remove(added);
+        }
+        self.family(Purpose::Question, &plan, "")
     }
 
     /// The family that a plan of this purpose is in, as it stands in the ledger; none if nothing

@@ -133,6 +133,7 @@ mod tests {
             offset: 0,
             limit: None,
             passes: 0,
+            least: None,
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod family;
 pub(crate) mod goals;
 pub(crate) mod keys;
+pub(crate) mod levels;
 pub(crate) mod observer;
 pub(crate) mod question;
 pub(crate) mod read;
@@ -26,11 +27,13 @@ pub use cut::{CutBin, CutCount, CutCounts, CutPart, CutShare, CutVerdict};
 pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
 };
+pub use levels::adds_up;
 pub use observer::{Observer, SoFar};
 pub use question::{Accuracy, ColumnGoals, Goal, Question, Who};
+pub use shown::additive::{Additive, Margins, NotAdditive, TotalsCover};
 pub use shown::answer::{
-    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped, Unmet,
-    WhyFewer,
+    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped,
+    Suppressed, Unmet, WhyFewer,
 };
 pub use shown::covers::{Clamp, Covers};
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
@@ -71,6 +74,10 @@ use crate::rows::Bounded;
 
 /// A question that may cost more than one part in this many of what is left is confirmed first.
 const CONFIRM_ABOVE_ONE_IN: u128 = 33;
+
+/// From this relative error on it is said that sums over groups are too large: below it they are
+/// so by less than half a per cent.
+const LOOSE: f64 = 0.1;
 
 /// A question on its way to an answer.
 pub(crate) struct Asking<'a> {
@@ -131,7 +138,21 @@ impl Engine {
     /// It is not one that can be answered privately, the budget does not allow it, or something
     /// does not work; the error says what.
     pub fn ask(&self, question: &Question, observer: &dyn Observer) -> Result<Answer, EngineError> {
-        let prepared = self.prepare(&question.sql, &question.who)?;
+        match eke_sql::levels(&question.sql)? {
+            1 => self.ask_level(question, 0, observer),
+            levels => self.ask_levels(question, levels, observer),
+        }
+    }
+
+    /// Answers one of the questions that a question with totals is made of; all of one that has
+    /// none.
+    pub(crate) fn ask_level(
+        &self,
+        question: &Question,
+        level: usize,
+        observer: &dyn Observer,
+    ) -> Result<Answer, EngineError> {
+        let prepared = self.prepare(&question.sql, level, &question.who)?;
         let context = Context::new(self, &prepared, (&question.who, &question.sql), observer)?;
         let goals = Goals::new(question.goal, &question.columns, &prepared.query)?;
         let route = Route::of(&prepared.query, &goals, &prepared.payers.unit.budget);
@@ -626,8 +647,8 @@ impl<'a> Asking<'a> {
         let query = &self.context.prepared.query;
         let goal = &self.question.goal;
         let found = self.with_evidence(state, found)?;
-        let Shown { columns, rows, groups: shown, chosen } =
-            post::table(query, groups, &found, &self.goals);
+        let Shown { columns, rows, groups: shown, chosen, suppressed } =
+            post::table(query, groups, &post::known(query, &found), &self.goals);
         let (left, left_delta) = self.left()?;
         let budget = &self.context.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), &self.goals)
@@ -657,6 +678,10 @@ impl<'a> Asking<'a> {
             alone: Cost::new(alone, Amount::ZERO),
             looks,
             chosen,
+            suppressed,
+            sums_too_large: self.adds_up_too_large(groups.len()),
+            totals: None,
+            additive: None,
             unmet: Vec::new(),
             fewer: None,
             picks: None,
@@ -670,6 +695,20 @@ impl<'a> Asking<'a> {
         Ok(Finished { answer, shown, measures: measures.collect() })
     }
 
+    /// Whether what is shown adds up to too much: of groups that stop by what they see, those stop
+    /// early that seem large.
+    fn adds_up_too_large(&self, groups: usize) -> bool {
+        let query = &self.context.prepared.query;
+        let is_loose = |measure: usize| match (&query.measures[measure], self.goals.of(measure)) {
+            (Measure::Sum(_), Goal { accuracy: Accuracy::Relative(tolerance), .. }) => {
+                tolerance.get() >= LOOSE
+            }
+            _ => false,
+        };
+        let mut shown = query.outputs.iter().filter_map(|output| output.shows.measure());
+        groups > 1 && shown.any(is_loose)
+    }
+
     /// What was found, with what it was read from. Answers that were stored before that was kept
     /// are read again at hand where rows are chosen by them: from what was paid for, for nothing.
     fn with_evidence<'f>(
@@ -677,13 +716,11 @@ impl<'a> Asking<'a> {
         state: Option<&State>,
         found: &'f [Vec<Found>],
     ) -> Result<Cow<'f, [Vec<Found>]>, EngineError> {
-        let measured = found.iter().filter(|values| !values.is_empty()).count();
-        let by = post::chosen_by(&self.context.prepared.query, measured);
         let is_old = |found: &Found| found.evidence.is_none() && found.value.is_some();
         let (Some(state), true) = (state, found.iter().flatten().any(is_old)) else {
             return Ok(found.into());
         };
-        if !by.contains(&true) {
+        if !post::may_choose(&self.context.prepared.query, found) {
             return Ok(found.into());
         }
         let (rules, paid) = (self.rules(Amount::GRAIN)?, state.paid(&self.context.own().name));

@@ -22,7 +22,7 @@ pub(crate) enum Read {
 }
 
 impl Read {
-    /// What a measure is read from; none if it is derived.
+    /// What a measure is read from; none if it is derived, or seen only beside others.
     pub(crate) fn of(measure: &Measure, plan: &Plan) -> Option<Self> {
         match *measure {
             Measure::Sum(column) => {
@@ -44,7 +44,7 @@ impl Read {
                 let (sum, count) = ((sum, of.sum.step), (count, of.count.step));
                 Some(Self::Average { sum, count, of })
             }
-            Measure::Derived { .. } => None,
+            Measure::Derived { .. } | Measure::Beside(_) => None,
         }
     }
 
@@ -92,12 +92,10 @@ impl Read {
         }
     }
 
-    /// What it is, as far as was seen.
+    /// What it is, as far as was seen. A count is what was drawn, also below zero: cut off it would
+    /// be too large on average, and shares of a total would not add up to one.
     pub(crate) fn value(&self, evidence: &Evidence, [low, high]: [f64; 2]) -> f64 {
         match (self, evidence.count) {
-            (Self::Sum { is_count: true, .. } | Self::Total { is_count: true, .. }, _) => {
-                evidence.sum.max(0.0)
-            }
             (Self::Sum { .. } | Self::Total { .. }, _) => evidence.sum,
             (Self::Average { of, .. }, Some(count)) if count > 0.0 => {
                 (of.centre + evidence.sum / count).clamp(low, high)

@@ -303,7 +303,7 @@ impl Asking<'_> {
                 Shows::Key(index) => Some(json(&groups[group as usize][index])),
                 _ => None,
             });
-            Row { keys: keys.collect(), values: Vec::new() }
+            Row { keys: keys.collect(), values: Vec::new(), over: Vec::new() }
         };
         let rows: Vec<Row> = picked.iter().map(row).collect();
         let answer = self.finish(Answered::NOTHING, &[], 0)?.answer;

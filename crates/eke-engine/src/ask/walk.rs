@@ -257,7 +257,10 @@ impl Walk {
     fn apart(&self, mut price: Amount<Rho>) -> Amount<Rho> {
         let last = |rule: &MeasureRule| match rule {
             MeasureRule::Sum(_, rule) => Some(whole(rule.last(), self.columns)),
-            MeasureRule::Average(..) | MeasureRule::Derived(_) | MeasureRule::Part(_) => None,
+            MeasureRule::Average(..)
+            | MeasureRule::Derived(_)
+            | MeasureRule::Part(_)
+            | MeasureRule::Beside(_) => None,
         };
         let mut lasts: Vec<Amount<Rho>> = self.rules[0].iter().filter_map(last).collect();
         lasts.sort_unstable();
@@ -386,6 +389,10 @@ impl Walk {
         let rules = &self.rules[usize::from(self.seen[group as usize])];
         let standings = &mut self.groups[group as usize];
         for (place, rule) in rules.iter().enumerate() {
+            if let (MeasureRule::Beside(read), Some(standing)) = (rule, standings.get_mut(place)) {
+                *standing = Standing::Follows(read.at(bundle, group, at, None));
+                continue;
+            }
             let Some(&Standing::Wants { price, number, last }) = standings.get(place) else {
                 continue;
             };
@@ -421,7 +428,7 @@ impl Walk {
                 continue;
             }
             let seen = match rule {
-                MeasureRule::Derived(_) | MeasureRule::Part(_) => None,
+                MeasureRule::Derived(_) | MeasureRule::Part(_) | MeasureRule::Beside(_) => None,
                 MeasureRule::Sum(Read::Sum { column, .. }, _) => {
                     let look = |value| {
                         let price = bundle.worth(group, *column, at);
@@ -454,6 +461,7 @@ impl Walk {
             };
         }
         multiply(standings, rules);
+        end_beside(standings, rules);
     }
 
     /// Whether a point of one price is as good as one of another.
@@ -480,6 +488,7 @@ impl Walk {
                 }
             }
             multiply(standings, rules);
+            end_beside(standings, rules);
         }
         Some(())
     }
@@ -625,6 +634,21 @@ fn multiply(standings: &mut [Standing], rules: &[MeasureRule]) {
             && let Some(Standing::Done(part)) = standings.get(place + 1).copied()
         {
             standings[place] = Standing::Done(rule.multiplied(&part));
+        }
+    }
+}
+
+/// Ends what is read beside the measures of a group, once all of them have ended: where the last of
+/// them did, which its own noise had no part in.
+fn end_beside(standings: &mut [Standing], rules: &[MeasureRule]) {
+    if nearest(standings).is_some() {
+        return;
+    }
+    for (standing, rule) in standings.iter_mut().zip(rules) {
+        if let (MeasureRule::Beside(_), Standing::Follows(evidence)) = (rule, &*standing) {
+            let (value, evidence) = (evidence.map(|evidence| evidence.sum), *evidence);
+            let ending = Stopped::Met;
+            *standing = Standing::Done(Found { value, low: None, high: None, ending, evidence });
         }
     }
 }

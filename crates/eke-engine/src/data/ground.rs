@@ -30,18 +30,39 @@ pub(crate) struct Understood {
     pub(crate) public: Vec<PublicRows>,
 }
 
-/// Understands a question: what would be computed, and which accounts would pay. Reads the schemas
-/// of files, and no row and no ledger.
+/// Understands a question: what would be computed, and which accounts would pay; of one with
+/// totals, that with the most keys. Reads the schemas of files, and no row and no ledger.
 pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
+    understand_level(policy, sql, who, 0)
+}
+
+/// The same for one of the questions that a question with totals is made of.
+pub(crate) fn understand_level(
+    policy: &Policy,
+    sql: &str,
+    who: &Who,
+    level: usize,
+) -> Result<Understood, EngineError> {
     let ground = Ground::new(policy, sql, who)?;
     let widest: Vec<_> = policy.datasets.values().map(|dataset| dataset.widest.clone()).collect();
-    let query = eke_sql::plan_within(sql, &ground.tables, &widest)?;
+    let query = eke_sql::plan_level(sql, &ground.tables, &widest, level)?;
+    let query = showing_enough_units(policy, query)?;
     let understood = ground.understood(policy, query, who)?;
     if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
         let (account, policy) = (account.name.clone(), policy.path().to_owned());
         return Err(NotAllowed::NoRho { account, policy }.into());
     }
     Ok(understood)
+}
+
+/// The question with the fewest units that its rows may be about: the most that a dataset of it
+/// asks for.
+fn showing_enough_units(policy: &Policy, query: Query) -> Result<Query, EngineError> {
+    let mut least = 0;
+    for name in query.plan.datasets() {
+        least = policy.dataset(name)?.min_units.unwrap_or(0).max(least);
+    }
+    Ok(query.with_least_units(least))
 }
 
 /// What a question may be about: the tables that it names.

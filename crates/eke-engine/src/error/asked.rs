@@ -12,6 +12,7 @@ use eke_noise::select::RankingError;
 use eke_select::SelectError;
 
 use super::short;
+use crate::ask::shown::additive::NotAdditive;
 
 /// Why a goal cannot be followed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -338,6 +339,9 @@ pub enum NotAnswered {
     /// A watch of several numbers.
     #[error("a watch has one answer a step: select one COUNT or SUM")]
     WatchOfSeveral,
+    /// It was to be made to add up.
+    #[error("the answer cannot be made to add up: {0}")]
+    NotAdditive(#[from] NotAdditive),
 }
 
 /// Why keys that are not public cannot be selected.

@@ -16,7 +16,7 @@ use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "source",
     "multiline",
     "unit",
@@ -33,11 +33,12 @@ const KNOWN: [&str; 18] = [
     "answer_time",
     "cut_counts",
     "publish_profile",
+    "min_units",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 9] = [
+const PRIVATE: [&str; 10] = [
     "unit",
     "max_groups",
     "max_rows",
@@ -47,6 +48,7 @@ const PRIVATE: [&str; 9] = [
     "answer_time",
     "cut_counts",
     "publish_profile",
+    "min_units",
 ];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
@@ -72,6 +74,9 @@ pub struct Dataset {
     pub cut_counts: CutPart,
     /// Whether analysts may see the profile that the steward has bought.
     pub publishes_profile: bool,
+    /// The fewest units that a row of an answer is shown for, by a noisy count of them; any number
+    /// if there is none.
+    pub min_units: Option<u32>,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -128,11 +133,13 @@ impl Dataset {
         let cut_counts = page.keep(read_cut_counts(section));
         let publishes = section.get("publish_profile").map(|field| field.boolean());
         let publishes = page.keep(publishes.transpose());
+        let min_units = section.get("min_units").map(|field| field.count("10")).transpose();
+        let min_units = page.keep(min_units);
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time)) =
-            (multiline, protection, answer_time)
+        let (Some(multiline), Some(protection), Some(answer_time), Some(min_units)) =
+            (multiline, protection, answer_time, min_units)
         else {
             return Err(page.told_elsewhere());
         };
@@ -155,6 +162,7 @@ impl Dataset {
             answer_time,
             cut_counts,
             publishes_profile: publishes.unwrap_or(false),
+            min_units,
             columns,
             line,
             source_line,
@@ -195,6 +203,7 @@ impl Dataset {
             answer_time: USUAL_SLOT,
             cut_counts: CutPart::USUAL,
             publishes_profile: false,
+            min_units: None,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,

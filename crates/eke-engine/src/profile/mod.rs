@@ -262,7 +262,7 @@ impl Engine {
         };
         // A question that reads all rows: it pins the dataset, and opens the accounts that pay.
         let sql = format!("SELECT COUNT(*) FROM \"{}\"", dataset.name.replace('"', "\"\""));
-        let prepared = self.prepare(&sql, who)?;
+        let prepared = self.prepare(&sql, 0, who)?;
         let known = self.known_profile(request, &prepared, unit)?;
         if let Some(analyst) = who.analyst() {
             let not_yet = || NotAllowed::NoProfile { dataset: dataset.name.clone() };

@@ -12,4 +12,5 @@ pub(crate) mod parse;
 pub(crate) mod per_unit;
 pub(crate) mod question;
 pub(crate) mod rows;
+pub(crate) mod sets;
 pub(crate) mod settings;

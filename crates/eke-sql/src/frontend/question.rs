@@ -18,6 +18,7 @@ use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::parse;
 use crate::frontend::rows::{Relation, Scope, Source};
+use crate::frontend::sets::{self, Sets, Totals};
 use crate::frontend::settings;
 use crate::plan::aggregate::{Aggregates, OfUnit};
 use crate::plan::averages::Ratios;
@@ -36,7 +37,7 @@ use crate::{
 ///
 /// A sentence that says what is not supported, not known or not bounded, and what to write instead.
 pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing, &[])
+    planned(sql, tables, Given::Nothing, (&[], None))
 }
 
 /// The same, where a question may choose wider bounds than those of tables: up to the widest that
@@ -46,7 +47,22 @@ pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
 ///
 /// As for [`plan`]; or the question chooses wider bounds.
 pub fn plan_within(sql: &str, tables: &[Table], widest: &[Widest]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing, widest)
+    planned(sql, tables, Given::Nothing, (widest, None))
+}
+
+/// The same for one of the [`levels`](crate::levels) of a question, of which the first has the most
+/// keys. What is not grouped by there is shown as nothing.
+///
+/// # Errors
+///
+/// As for [`plan_within`]; or there is no such level.
+pub fn plan_level(
+    sql: &str,
+    tables: &[Table],
+    widest: &[Widest],
+    level: usize,
+) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Nothing, (widest, Some(level)))
 }
 
 /// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows
@@ -56,7 +72,7 @@ pub fn plan_within(sql: &str, tables: &[Table], widest: &[Widest]) -> Result<Que
 ///
 /// As for [`plan`]; or a parameter has no value, or a value no parameter.
 pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Texts(texts), &[])
+    planned(sql, tables, Given::Texts(texts), (&[], None))
 }
 
 /// The plan of a question whose parameters stay open: columns that no table has stand for them. It
@@ -67,14 +83,14 @@ pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query,
 ///
 /// As for [`plan_with`].
 pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Open(example), &[])
+    planned(sql, tables, Given::Open(example), (&[], None))
 }
 
 fn planned(
     sql: &str,
     tables: &[Table],
     given: Given<'_>,
-    widest: &[Widest],
+    (widest, level): (&[Widest], Option<usize>),
 ) -> Result<Query, SqlError> {
     parse::on_own_stack(|| {
         let (query, settings) = parse::parse(sql)?;
@@ -93,7 +109,7 @@ fn planned(
         let tables = &*bounded;
         let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
         let source = Source { tables, usage: &usage, parameters: &parameters };
-        let planned = question(&query, &source, Vec::new())?;
+        let planned = question(&query, &source, Vec::new(), level)?;
         parameters.check()?;
         if let Some(table) = tables.iter().find(|table| table.name == planned.plan.dataset) {
             settings::hold(&settings, table)?;
@@ -107,13 +123,14 @@ fn question<'a>(
     query: &ast::Query,
     source: &Source<'a>,
     scope: Scope<'a>,
+    level: Option<usize>,
 ) -> Result<Query, SqlError> {
     let (with, body, order_by, limit) = parts(query)?;
     let scope = source.with(with, scope)?;
     match body {
-        ast::SetExpr::Select(select) => answer(select, order_by, limit, source, &scope),
+        ast::SetExpr::Select(select) => answer(select, (order_by, limit), (source, &scope), level),
         ast::SetExpr::Query(inner) if order_by.is_none() && limit.is_none() => {
-            source.usage.deeper(|| question(inner, source, scope))
+            source.usage.deeper(|| question(inner, source, scope, level))
         }
         ast::SetExpr::Query(_) => Err(none(
             "ORDER BY and LIMIT after a query in parentheses",
@@ -125,10 +142,9 @@ fn question<'a>(
 
 fn answer<'a>(
     select: &ast::Select,
-    order_by: Option<&ast::OrderBy>,
-    limit: Option<&ast::LimitClause>,
-    source: &Source<'a>,
-    scope: &Scope<'a>,
+    (order_by, limit): (Option<&ast::OrderBy>, Option<&ast::LimitClause>),
+    (source, scope): (&Source<'a>, &Scope<'a>),
+    level: Option<usize>,
 ) -> Result<Query, SqlError> {
     let (select, top) = without_top(select, limit)?;
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(&select)?;
@@ -163,11 +179,33 @@ fn answer<'a>(
         .filter_map(|item| item.alias.clone().map(|alias| (alias, item.bound.clone())))
         .collect();
     let has_aggregates = items.iter().any(Item::is_value);
-    let written = match group_by {
+    let sets = match group_by {
+        GroupBy::Keys(keys) => Sets::of(keys)?,
+        GroupBy::All => None,
+    };
+    let (written, totals) = match (group_by, &sets) {
+        (GroupBy::Keys(_), Some(sets)) => {
+            let cuts = having.is_some() || limit.is_some() || top.is_some();
+            if is_distinct || cuts {
+                return Err(none(
+                    "DISTINCT, HAVING, LIMIT and OFFSET beside ROLLUP, CUBE or GROUPING SETS",
+                    "choose among the rows of the answer",
+                ));
+            }
+            if !has_aggregates {
+                return Err(Unsupported::NoAggregate.into());
+            }
+            let all = within.keys(sets.keys.iter().copied(), &items, &aliases)?;
+            within.sorted_by_keys(order_by, &items, &all)?;
+            let (table, level) = (&rows.table, level.ok_or_else(sets::no_sets)?);
+            sets.level(level, &all, |expr, kind| conditions.keys(expr, kind, table))?
+        }
         // Rows that are all different are groups with nothing counted.
-        GroupBy::Keys([]) if is_distinct && !has_aggregates => within.all_keys(&items)?,
-        GroupBy::All => within.all_keys(&items)?,
-        GroupBy::Keys(keys) => within.keys(keys, &items, &aliases)?,
+        (GroupBy::Keys([]), None) if is_distinct && !has_aggregates => {
+            (within.all_keys(&items)?, Totals::default())
+        }
+        (GroupBy::All, _) => (within.all_keys(&items)?, Totals::default()),
+        (GroupBy::Keys(keys), None) => (within.keys(keys, &items, &aliases)?, Totals::default()),
     };
 
     let told: Vec<&Expr> = written.iter().map(|key| &key.expr).collect();
@@ -184,9 +222,14 @@ fn answer<'a>(
 
     let after = After { within: &within, items: &items, aliases: &aliases, keys: &sorted };
     let mut measures = Measures::default();
-    // Each item as a key, or as a value over keys and aggregates.
+    // Each item as a key, or as a value over keys and aggregates; nothing for a key that rows are
+    // totals over.
     let mut shown = Vec::new();
     for item in &items {
+        if totals.over.contains(&item.bound.expr) {
+            shown.push(None);
+            continue;
+        }
         let expr = match place(&item.bound.expr) {
             Some(index) => Expr::Key(index),
             None if item.is_value() => {
@@ -202,24 +245,24 @@ fn answer<'a>(
             }
             None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
         };
-        shown.push(expr);
+        shown.push(Some(expr));
     }
     // With all keys in them, rows of an answer are different anyhow.
-    let is_shown = |key: usize| shown.contains(&Expr::Key(key));
+    let is_shown = |key: usize| shown.contains(&Some(Expr::Key(key)));
     if is_distinct && !(0..sorted.len()).all(is_shown) {
         return Err(no("SELECT DISTINCT without all keys", "add the keys of GROUP BY to SELECT"));
     }
-    let shows_values = !shown.iter().all(|expr| matches!(expr, Expr::Key(_)));
+    let shows_values = !shown.iter().flatten().all(|expr| matches!(expr, Expr::Key(_)));
     if !shows_values && written.is_empty() {
         return Err(Unsupported::NoAggregate.into());
     }
 
     let mut having = after.having(having)?;
-    let mut order = after.order(order_by)?;
+    let mut order = after.order(order_by.filter(|_| sets.is_none()))?;
     let ratios = Ratios { aggregates: &aggregates, table: &rows.table, unit_column };
     let sorted_by = order.iter_mut().map(|order| &mut order.by);
-    let mut values: Vec<&mut Expr> = shown.iter_mut().chain(sorted_by).chain(&mut having).collect();
-    let gone = ratios.averaged(&mut values);
+    let values = shown.iter_mut().flatten().chain(sorted_by).chain(&mut having);
+    let gone = ratios.averaged(&mut values.collect::<Vec<&mut Expr>>());
     if aggregates.borrow().has_totals()
         && let Some(condition) =
             having.take_if(|having| !having.any(&|expr| matches!(expr, Expr::Measure(_))))
@@ -231,13 +274,16 @@ fn answer<'a>(
     }
     let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
     let is_value = |expr: &&Expr| !matches!(expr, Expr::Key(_));
-    shown.iter().filter(is_value).for_each(|expr| measures.shows(expr));
+    shown.iter().flatten().filter(is_value).for_each(|expr| measures.shows(expr));
     order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
     let having = having.map(|having| measures.over(having));
     for order in &mut order {
         order.by = measures.over(order.by.clone());
     }
-    let output = |(item, expr): (&Item, &Expr)| {
+    let output = |(item, expr): (&Item, &Option<Expr>)| {
+        let Some(expr) = expr else {
+            return Output { name: item.name.clone(), shows: Shows::All };
+        };
         let shows = match (measures.over(expr.clone()), item.side) {
             (Expr::Key(index), _) => Shows::Key(index),
             (Expr::Measure(index), side) => side.map_or(Shows::Measure(index), |side| side(index)),
@@ -290,6 +336,14 @@ fn answer<'a>(
         true => (in_group, in_all),
         false => (max_rows, None),
     };
+    // All levels have the clamps and keys that WHERE says: what is listed comes to it afterwards.
+    let filter = match totals.listed.is_empty() {
+        true => filter,
+        false => {
+            let terms = filter.into_iter().chain(totals.listed).collect();
+            Some(limits::checked(run(Binary::And, terms))?)
+        }
+    };
     let measures = measures.all(&found);
     checked_totals(&measures, having.is_some())?;
     let mut plan = Plan {
@@ -316,7 +370,8 @@ fn answer<'a>(
     if let Some(from) = &mut plan.rows {
         from.look_at_most(limits::most_pairs(passes));
     }
-    let query = Query { plan, measures, outputs, having, order, offset, limit, passes };
+    let least = None;
+    let query = Query { plan, measures, outputs, having, order, offset, limit, passes, least };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     // Keys that no value decides about are listed, or selected, and nothing else is computed.
     let by_values = !query.measures.is_empty();
@@ -500,10 +555,46 @@ impl Within<'_> {
         Ok(items)
     }
 
-    /// The keys as they were written, canonical.
-    fn keys(
+    /// Whether ORDER BY, where there is one, sorts by the keys as they were written: that is how
+    /// rows with totals come.
+    fn sorted_by_keys(
         &self,
-        group_by: &[ast::Expr],
+        order_by: Option<&ast::OrderBy>,
+        items: &[Item],
+        keys: &[Bound],
+    ) -> Result<(), SqlError> {
+        let wrong = || {
+            no(
+                "ORDER BY something else than the keys beside ROLLUP, CUBE or GROUPING SETS",
+                "rows come in the order of their keys, each total after what it is of",
+            )
+        };
+        let Some(ast::OrderBy { kind, .. }) = order_by else { return Ok(()) };
+        let ast::OrderByKind::Expressions(exprs) = kind else { return Err(wrong()) };
+        let is_alias = |name: &ast::Ident, item: &Item| {
+            item.alias.as_ref().is_some_and(|own| names::means(name, &own.value))
+        };
+        for (place, ast::OrderByExpr { expr, options, .. }) in exprs.iter().enumerate() {
+            let item = match bare(expr) {
+                ast::Expr::Identifier(name) => items.iter().find(|item| is_alias(name, item)),
+                expr => ordinal(expr, items.len(), "ORDER BY")?.map(|place| &items[place]),
+            };
+            let by = match item {
+                Some(item) => item.bound.clone(),
+                None => self.binder("GROUP BY", &[]).bind(expr)?.canonical()?,
+            };
+            let is_plain = options.asc != Some(false) && options.nulls_first != Some(true);
+            if !is_plain || keys.get(place).is_none_or(|key| key.expr != by.expr) {
+                return Err(wrong());
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys as they were written, canonical.
+    fn keys<'e>(
+        &self,
+        group_by: impl IntoIterator<Item = &'e ast::Expr>,
         items: &[Item],
         aliases: &[(ast::Ident, Bound)],
     ) -> Result<Vec<Bound>, SqlError> {
@@ -573,11 +664,11 @@ impl After<'_> {
                 None => self.within.binder("ORDER BY", self.aliases).bind(expr)?,
             };
             let descending = options.asc == Some(false);
-            order.push(Order {
-                by: self.over_answers(bound.expr, "ORDER BY")?,
-                descending,
-                nulls_first: options.nulls_first.unwrap_or(descending),
-            });
+            let by = self.over_answers(bound.expr, "ORDER BY")?;
+            // A value that is not known is last, and a key that is NULL as PostgreSQL has it.
+            let is_value = by.any(&|expr| matches!(expr, Expr::Measure(_)));
+            let nulls_first = options.nulls_first.unwrap_or(descending && !is_value);
+            order.push(Order { by, descending, nulls_first });
         }
         Ok(order)
     }
@@ -668,7 +759,7 @@ pub(crate) fn ordinal(
 }
 
 /// A SELECT without TOP, and how many rows that says.
-fn without_top<'s>(
+pub(crate) fn without_top<'s>(
     select: &'s ast::Select,
     limit: Option<&ast::LimitClause>,
 ) -> Result<(Cow<'s, ast::Select>, Option<u64>), SqlError> {

@@ -13,12 +13,13 @@ use crate::frontend::limits;
 use crate::{Protection, SqlError, Table};
 
 /// What may be said of a goal.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "within",
     "or",
     "at_most",
     "price",
     "confidence",
+    "additive",
     "bounds",
     "max_groups",
     "max_rows",
@@ -38,9 +39,9 @@ pub(crate) const PER_GROUP: &str = "it clamps what a unit adds to a group, which
 /// Something that is said of a question's goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`, `bounds`,
-    /// `max_groups`, `max_rows`, `max_values`, `max_rows_in_all`, `epsilon`, `delta`,
-    /// `max_groups_contributed` and `privacy_unit_column`.
+    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`,
+    /// `additive`, `bounds`, `max_groups`, `max_rows`, `max_values`, `max_rows_in_all`, `epsilon`,
+    /// `delta`, `max_groups_contributed` and `privacy_unit_column`.
     pub name: String,
     /// What it is set to: the number, or the text without its quotes.
     pub value: String,

@@ -203,6 +203,14 @@ impl Aggregates {
     }
 }
 
+/// Puts a sum among others, in their canonical order, and says where it is.
+pub(crate) fn placed(sums: &mut Vec<Sum>, sum: Sum) -> usize {
+    let own = order(&sum);
+    let place = sums.iter().position(|one| order(one) > own).unwrap_or(sums.len());
+    sums.insert(place, sum);
+    place
+}
+
 /// Rows, units, what is present, values, different values; then by their form.
 fn order(sum: &Sum) -> (u8, String, i64) {
     match &sum.summand {

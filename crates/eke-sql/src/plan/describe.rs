@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::expr::display::{identifier, list};
-use crate::{Expr, Key, Measure, Order, Plan, Query, Shows, Sum, Summand, UnitColumns};
+use crate::{Expr, Key, LeastUnits, Measure, Order, Plan, Query, Shows, Sum, Summand, UnitColumns};
 
 impl Plan {
     /// What is computed from rows, and what one unit can change it by, one thing a line.
@@ -57,18 +57,24 @@ impl Query {
                     format!("sum {} / sum {} + centre", sum + 1, count + 1)
                 }
                 Measure::Derived { value, .. } => value.to_string(),
+                Measure::Beside(sum) => format!("sum {}, which is not shown", sum + 1),
             };
             lines.push(format!("measure {}: {from}", index + 1));
         }
         for output in &self.outputs {
             let shows = match output.shows {
                 Shows::Key(index) => Expr::Key(index).to_string(),
+                Shows::All => "all of it together".to_owned(),
                 Shows::Measure(index) => Expr::Measure(index).to_string(),
                 Shows::Low(index) => format!("the lower end of {}", Expr::Measure(index)),
                 Shows::High(index) => format!("the upper end of {}", Expr::Measure(index)),
                 Shows::Met(index) => format!("whether the goal of {} is met", Expr::Measure(index)),
             };
             lines.push(format!("shows {}: {shows}", identifier(&output.name)));
+        }
+        if let Some(LeastUnits { count, measure }) = self.least {
+            let (units, by) = (plural(u64::from(count), "unit"), Expr::Measure(measure));
+            lines.push(format!("rows of fewer than {units} by {by} are not shown"));
         }
         if let Some(having) = &self.having {
             lines.push(format!("having {having}"));

@@ -11,12 +11,15 @@ pub(crate) mod bounds;
 pub(crate) mod describe;
 pub(crate) mod grid;
 pub(crate) mod keys;
+pub(crate) mod least;
 pub(crate) mod measures;
 pub(crate) mod narrow;
 pub(crate) mod rows;
 
 use eke_budget::Adjacency;
 use serde::{Deserialize, Serialize};
+
+pub use least::LeastUnits;
 
 use crate::{Expr, RowSource, Type, Value};
 
@@ -259,6 +262,9 @@ pub struct Query {
     pub limit: Option<u64>,
     /// How often its expressions go through texts, for one row. It does not depend on rows.
     pub passes: usize,
+    /// How many units a row must be about to be shown, where the policy says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<LeastUnits>,
 }
 
 impl Query {
@@ -320,6 +326,9 @@ pub enum Measure {
         /// How many follow for it, one at least. None of them is derived.
         parts: usize,
     },
+    /// A sum of the plan, by its index, that is never shown and has no goal: it is seen as far as
+    /// the values beside it take their group.
+    Beside(usize),
 }
 
 /// A column of an answer.
@@ -346,14 +355,16 @@ pub enum Shows {
     High(usize),
     /// Whether a measure is as good as was asked for.
     Met(usize),
+    /// Nothing: the rows are totals over a key of the other sets of GROUP BY.
+    All,
 }
 
 impl Shows {
-    /// The measure that it shows, or shows something of; none for a key.
+    /// The measure that it shows, or shows something of; none for a key, and what is over one.
     #[must_use]
     pub fn measure(self) -> Option<usize> {
         match self {
-            Self::Key(_) => None,
+            Self::Key(_) | Self::All => None,
             Self::Measure(index) | Self::Low(index) | Self::High(index) | Self::Met(index) => {
                 Some(index)
             }

@@ -60,8 +60,16 @@ fn every_golden_question_has_the_plan_or_the_refusal_that_its_file_says() {
 }
 
 fn outcome(sql: &str, tables: &[eke_sql::Table]) -> String {
-    match eke_sql::plan(sql, tables) {
-        Ok(query) => query.describe().join("\n"),
-        Err(refusal) => format!("refused: {refusal}"),
+    let levels = eke_sql::levels(sql).unwrap_or(1);
+    let mut told = Vec::new();
+    for level in 0..levels {
+        match eke_sql::plan_level(sql, tables, &[], level) {
+            Ok(query) if levels == 1 => told = query.describe(),
+            Ok(query) => {
+                told.extend(query.describe().iter().map(|line| format!("{}: {line}", level + 1)));
+            }
+            Err(refusal) => return format!("refused: {refusal}"),
+        }
     }
+    told.join("\n")
 }

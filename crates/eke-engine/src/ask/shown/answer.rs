@@ -5,9 +5,11 @@ use std::sync::Arc;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Budget, Charge, Delta, Rho};
 use eke_noise::stopping::{Ending, Estimate};
-use eke_sql::{Value, scalar};
+use eke_sql::{Measure, Plan, Value, scalar};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::read::Read;
+use crate::ask::shown::additive::{Additive, Margins};
 use crate::ask::shown::covers::Covers;
 
 /// The answer to a question.
@@ -38,6 +40,20 @@ pub struct Answer {
     /// then wider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
+    /// Whether adding up its rows gives too much on average: where groups are followed to a loose
+    /// relative error, those stop early whose noise makes them seem large. By 2 % at 20 %, and by
+    /// up to 19 % at 50 %.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sums_too_large: bool,
+    /// Its totals, where there are some (ROLLUP, CUBE, GROUPING SETS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Margins>,
+    /// How its values were made to add up, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additive: Option<Additive>,
+    /// How many rows are about too few units to be shown, where the policy sets a minimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<Suppressed>,
     /// Whether some groups were picked as the largest, and others not: picks are noisy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub picked: bool,
@@ -97,6 +113,17 @@ pub struct Fewer {
     pub why: WhyFewer,
 }
 
+/// Rows that are not shown because they are about too few units, by a noisy count of them (small
+/// cell suppression).
+#[doc(alias = "small cell suppression")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// How many.
+    pub rows: usize,
+    /// The fewest units that a row is shown for.
+    pub min_units: u32,
+}
+
 /// Why there are fewer rows than were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -105,6 +132,8 @@ pub enum WhyFewer {
     Groups,
     /// HAVING left the others out, by their released values.
     Having,
+    /// The others are about too few units, by their released counts.
+    Units,
     /// The asker's tier sees no more picks.
     Tier,
     /// One that was picked did not reach its goal, and the next would be smaller still.
@@ -209,6 +238,10 @@ pub struct Row {
     pub keys: Vec<serde_json::Value>,
     /// The values.
     pub values: Vec<Cell>,
+    /// The columns whose keys it is a total over, where totals were asked for (ROLLUP): these keys
+    /// are null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over: Vec<Arc<str>>,
 }
 
 /// A noisy value.
@@ -228,6 +261,36 @@ pub struct Cell {
     pub met: Option<bool>,
     /// Why it ended.
     pub ending: Stopped,
+    /// What noise it has, where it is a sum or count and that is known.
+    #[serde(skip)]
+    pub(crate) noise: Option<Noise>,
+}
+
+/// The noise of a sum or count that is shown: what it takes to make a table add up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Noise {
+    /// Its variance, in the unit of the value.
+    pub(crate) variance: f64,
+    /// The step of its grid.
+    pub(crate) step: f64,
+    /// Whether what it counts or adds up is nowhere below zero.
+    pub(crate) from_zero: bool,
+    /// Whether it was seen at one look that was planned in advance: otherwise where it was seen
+    /// depends on it, and it has no law that is known.
+    pub(crate) is_planned: bool,
+}
+
+impl Noise {
+    /// That of what was found for a measure; none if it is no sum or count.
+    pub(crate) fn of(measure: &Measure, plan: &Plan, found: &Found) -> Option<Self> {
+        let Some(Read::Sum { column, step, unit, .. }) = Read::of(measure, plan) else {
+            return None;
+        };
+        let Evidence { worth, gamma, .. } = found.evidence?;
+        let variance = unit * unit / (2.0 * worth.to_f64());
+        let from_zero = plan.sums[column].contribution(plan.max_rows).0 >= 0;
+        Some(Self { variance, step, from_zero, is_planned: gamma.is_none() })
+    }
 }
 
 /// Why a value was followed no further.

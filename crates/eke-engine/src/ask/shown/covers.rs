@@ -49,6 +49,18 @@ pub struct Clamp {
 }
 
 impl Covers {
+    /// Whether it counts fewer rows of a unit in all than something else does.
+    #[must_use]
+    pub fn is_less_than(&self, other: &Self) -> bool {
+        let rows = |covers: &Self| {
+            let groups = u64::from(covers.max_groups.unwrap_or(1));
+            let all = covers.max_rows.map(|rows| u64::from(rows).saturating_mul(groups));
+            let all = all.unwrap_or(u64::MAX);
+            covers.max_rows_in_all.map_or(all, |most| all.min(u64::from(most)))
+        };
+        rows(self) < rows(other)
+    }
+
     /// What a plan counts of each unit of this name.
     pub(crate) fn of(plan: &Plan, unit: &str) -> Self {
         let max_groups = (!plan.keys.is_empty()).then_some(plan.max_groups);

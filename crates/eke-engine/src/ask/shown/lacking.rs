@@ -43,7 +43,8 @@ impl Asking<'_> {
         left: Amount<Rho>,
     ) -> Answer {
         let unmet = self.unmet(&answer, (groups, shown), found, left);
-        let fewer = self.fewer(answer.rows.len(), groups, found);
+        let suppressed = answer.suppressed.is_some_and(|suppressed| suppressed.rows > 0);
+        let fewer = self.fewer((answer.rows.len(), suppressed), groups, found);
         let picks = self.pick_error(&answer, groups);
         Answer { unmet, fewer, picks, ..answer }
     }
@@ -169,7 +170,12 @@ impl Asking<'_> {
         self.weights().times(touched) * columns as f64
     }
 
-    fn fewer(&self, rows: usize, groups: usize, found: &[Vec<Found>]) -> Option<Fewer> {
+    fn fewer(
+        &self,
+        (rows, suppressed): (usize, bool),
+        groups: usize,
+        found: &[Vec<Found>],
+    ) -> Option<Fewer> {
         let query = &self.context.prepared.query;
         let keys_alone = query.measures.is_empty();
         let measured = found.iter().filter(|values| keys_alone || !values.is_empty()).count();
@@ -178,7 +184,7 @@ impl Asking<'_> {
         let wanted = match query.limit {
             Some(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
             None if is_top => groups,
-            None if filters && rows == 0 => measured,
+            None if (filters || suppressed) && rows == 0 => measured,
             None => return None,
         };
         if rows >= wanted {
@@ -192,6 +198,8 @@ impl Asking<'_> {
             } else {
                 WhyFewer::Goal
             }
+        } else if suppressed {
+            WhyFewer::Units
         } else if filters && measured > 0 {
             WhyFewer::Having
         } else {

@@ -137,7 +137,7 @@ impl Answer {
             1 => true,
             _ => return None,
         };
-        let mut rows = vec![Row { keys: Vec::new(), values: Vec::new() }; count];
+        let mut rows = vec![Row { keys: Vec::new(), values: Vec::new(), over: Vec::new() }; count];
         for _ in 0..answer.keys() {
             for (row, key) in rows.iter_mut().zip(read_keys(from, count)?) {
                 row.keys.push(key);
@@ -163,6 +163,7 @@ impl Answer {
                     confidence,
                     met: has_goal.then(|| found.met()),
                     ending: found.ending,
+                    noise: None,
                 });
             }
         }
@@ -269,11 +270,13 @@ mod tests {
             confidence: 0.9,
             met: Some(found.met()),
             ending: found.ending,
+            noise: None,
         };
         let row = |&group: &u32| {
             let found = &found[group as usize];
             let keys = vec![keys[group as usize].clone(), json!(group)];
-            Row { keys, values: vec![cell("b", found[1]), cell("a", found[0])] }
+            let values = vec![cell("b", found[1]), cell("a", found[0])];
+            Row { keys, values, over: Vec::new() }
         };
         let rows = shown.iter().map(row).collect();
         let columns = [("k", Kind::Key), ("b", Kind::Value), ("a", Kind::Value), ("l", Kind::Key)];
@@ -290,6 +293,10 @@ mod tests {
             alone: cost,
             looks: 7,
             chosen: None,
+            suppressed: None,
+            sums_too_large: false,
+            totals: None,
+            additive: None,
             picked: false,
             listed: false,
             units: Some(4),

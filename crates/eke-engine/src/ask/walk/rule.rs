@@ -31,6 +31,8 @@ pub(crate) enum MeasureRule {
     Derived(Box<DerivedRule>),
     /// One of those, read when they all are.
     Part(PartRule),
+    /// A count that wants no look of its own: it is read where the values beside it end.
+    Beside(Read),
 }
 
 /// The rules of measures, in their order, where a column costs at most this.
@@ -56,6 +58,10 @@ pub(crate) fn rules(
                 let read = Read::of(measure, plan);
                 let rule = read.map(|read| MeasureRule::new(read, &goal, most)).transpose()?;
                 rules.extend(rule);
+            }
+            Measure::Beside(sum) => {
+                let read = Read::of(&Measure::Sum(*sum), plan);
+                rules.extend(read.map(MeasureRule::Beside));
             }
         }
     }
@@ -110,7 +116,7 @@ impl MeasureRule {
         match self {
             Self::Sum(_, rule) => rule.planned(),
             Self::Derived(rule) => rule.planned(),
-            Self::Average(..) | Self::Part(_) => None,
+            Self::Average(..) | Self::Part(_) | Self::Beside(_) => None,
         }
     }
 
@@ -123,7 +129,7 @@ impl MeasureRule {
             Self::Average(_, rule) => rule.first(),
             Self::Derived(rule) if rule.planned().is_some() => Amount::ZERO,
             Self::Derived(rule) => rule.start(),
-            Self::Part(_) => Amount::ZERO,
+            Self::Part(_) | Self::Beside(_) => Amount::ZERO,
         }
     }
 
@@ -135,7 +141,7 @@ impl MeasureRule {
             Self::Average(_, rule) => Some(rule.first_from(revealed)),
             Self::Derived(rule) if rule.is_multiple() => None,
             Self::Derived(rule) => Some(rule.first_from(revealed)),
-            Self::Part(_) => None,
+            Self::Part(_) | Self::Beside(_) => None,
         }
     }
 
@@ -147,6 +153,7 @@ impl MeasureRule {
             Self::Average(read, rule) => Self::Average(*read, rule.by_hand()),
             Self::Derived(rule) => Self::Derived(Box::new(rule.by_hand())),
             Self::Part(rule) => Self::Part(rule.by_hand()),
+            Self::Beside(read) => Self::Beside(*read),
         }
     }
 }
@@ -222,7 +229,7 @@ impl MeasureRule {
     /// What it is read from; none for what is made of several.
     pub(crate) fn read(&self) -> Option<Read> {
         match self {
-            Self::Sum(read, _) | Self::Average(read, _) => Some(*read),
+            Self::Sum(read, _) | Self::Average(read, _) | Self::Beside(read) => Some(*read),
             Self::Part(part) => Some(part.read),
             Self::Derived(_) => None,
         }
@@ -235,6 +242,7 @@ impl MeasureRule {
             Self::Average(_, rule) => rule.gamma(),
             Self::Derived(rule) => rule.gamma(),
             Self::Part(rule) => rule.gamma,
+            Self::Beside(_) => None,
         }
     }
 }
@@ -244,6 +252,9 @@ impl MeasureRule {
 pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goals: &Goals) -> Option<Amount<Rho>> {
     let mut group = Amount::ZERO;
     for (index, measure) in measures.iter().enumerate() {
+        if matches!(measure, Measure::Beside(_)) {
+            continue;
+        }
         let goal = goals.of(index);
         let Some(Read::Sum { unit, .. }) = Read::of(measure, plan) else { return None };
         let error = match goal.accuracy {

@@ -210,7 +210,7 @@ impl<'a> Order<'a, Profiling<'a>> for Lost {
 
 fn with_profiling<T>(engine: &Engine, act: impl FnOnce(&mut Profiling<'_>) -> T) -> T {
     let who = Who::Steward;
-    let prepared = engine.prepare("SELECT COUNT(*) FROM trips", &who).unwrap();
+    let prepared = engine.prepare("SELECT COUNT(*) FROM trips", 0, &who).unwrap();
     let everyone = engine.everyone("rider").unwrap();
     for account in &everyone {
         engine.open_account(account, &eke_ledger::Stamp::now("steward")).unwrap();

@@ -71,7 +71,9 @@ fn an_answer_of_many_groups_is_given_again() {
     assert!((spent(&engine) - before).abs() < 1e-15);
     let history = engine.history(&Who::Steward).unwrap();
     let asked = history.iter().find(|asked| asked.outcome == Outcome::Answered).unwrap();
-    assert_eq!(asked.answer, Some(first));
+    // As it is written out: what noise its values have is not kept.
+    let written = |answer: &Answer| serde_json::to_value(answer).unwrap();
+    assert_eq!(asked.answer.as_ref().map(written), Some(written(&first)));
 }
 
 /// An analyst goes on from where the steward has got, and sees coarser points of the same paths.

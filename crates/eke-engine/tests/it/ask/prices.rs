@@ -157,7 +157,10 @@ fn what_is_too_fine_for_one_step_is_drawn_in_several() {
     let sql = "SELECT AVG(fare) FROM trips";
     let answer = answered(&engine, "steward", sql, price("2")).unwrap();
     let cell = &answer.rows[0].values[0];
-    assert!((cell.value.unwrap() - 1e15).abs() < 2.0 && (answer.cost.rho - 2.0).abs() < 1e-9);
+    // Of so few steps the interval may have all that it can be: then it has no value.
+    let is_near = |value: f64| (value - 1e15).abs() < 2.0;
+    assert!(cell.value.is_none_or(is_near) && cell.low.is_some_and(is_near), "{cell:?}");
+    assert!((answer.cost.rho - 2.0).abs() < 1e-9);
     let bob = answered(&engine, "bob", sql, price("1e-4")).unwrap();
     assert!(!bob.free && bob.cost.rho <= 1e-4);
 }

@@ -233,9 +233,10 @@ fn refused(expr: &ast::Expr) -> SqlError {
              EXTRACT(EPOCH FROM a - b) with a number of seconds",
         ),
         E::Collate { .. } => no("COLLATE", "text is compared byte by byte"),
-        E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => {
-            none("GROUPING SETS, CUBE and ROLLUP", "ask one GROUP BY at a time")
-        }
+        E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => none(
+            "GROUPING SETS, CUBE and ROLLUP inside other questions",
+            "ask one GROUP BY at a time",
+        ),
         E::Tuple(_) => none("Rows in parentheses", "compare columns one by one"),
         E::Wildcard(_) | E::QualifiedWildcard(..) => Unsupported::Star.into(),
         other => Unsupported::form(
