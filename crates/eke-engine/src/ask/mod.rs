@@ -75,9 +75,9 @@ use crate::rows::Bounded;
 /// A question that may cost more than one part in this many of what is left is confirmed first.
 const CONFIRM_ABOVE_ONE_IN: u128 = 33;
 
-/// From this relative error on it is said that sums over groups are too large: below it they are
-/// so by less than half a per cent.
-const LOOSE: f64 = 0.1;
+/// From this relative error on it is said that sums over groups are too large: at a tenth they are
+/// off by less than a per cent.
+const LOOSE: f64 = 0.2;
 
 /// A question on its way to an answer.
 pub(crate) struct Asking<'a> {
