@@ -375,11 +375,13 @@ impl<'a> Asking<'a> {
             Some(state) => state,
             None => self.new_state(&groups)?,
         };
-        // Somebody else may have asked the same while keys were selected.
+        let state = self.current(state)?;
+        // Somebody else may have asked the same meanwhile. This is looked up after the paths: were
+        // it before, theirs could be found with points and without the answer that came with them,
+        // as paths that were seen before, whose next goal is dearer.
         if let Some(answer) = self.given(&state)? {
             return Ok(answer);
         }
-        let state = self.current(state)?;
         self.look_up_finest(Some(&state))?;
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);

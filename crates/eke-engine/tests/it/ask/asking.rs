@@ -466,7 +466,8 @@ fn two_programs_that_ask_at_once_pay_once() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let price = (1.959_96f64 / 300.0).powi(2) / 2.0;
-    assert!(((spent(&engine) - before) / price - 1.0).abs() < 0.01);
+    let paid = spent(&engine) - before;
+    assert!((paid / price - 1.0).abs() < 0.01, "{paid} for {price}: {answers:?}");
     assert!(answers.iter().all(|answer| values(answer) == values(&answers[0])));
 }
 
