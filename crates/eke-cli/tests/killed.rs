@@ -311,6 +311,8 @@ fn rows_on_disk_are_our_own_and_are_swept() {
         let _ = writeln!(rows, "r{rider},{},day", rider % 3);
     }
     std::fs::write(folder.join("trips.csv"), rows).unwrap();
+    // Much to do for each row, so that reading them takes long enough to be killed at it.
+    let slow = "SELECT COUNT(*) FROM trips WHERE length(replace(repeat(kind, 2000), 'a', 'o')) > 9";
     json(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
     let ours = folder.join("eke.ledger-rows");
     assert!(!ours.exists(), "nothing is left where nothing was killed");
@@ -318,8 +320,7 @@ fn rows_on_disk_are_our_own_and_are_swept() {
     let mut left = false;
     for number in 0..20 {
         let price = format!("rho={}e-5", number + 2);
-        let mut command =
-            eke(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", &price, "--json"]);
+        let mut command = eke(folder, &["ask", slow, "--price", &price, "--json"]);
         let mut child = command.env("TMPDIR", &temporary).spawn().unwrap();
         let pid = child.id().to_string();
         let signal = |name: &str| {
