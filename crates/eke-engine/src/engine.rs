@@ -60,6 +60,9 @@ impl Default for Access {
 /// A question that is understood, and what is needed to answer it.
 pub(crate) struct Prepared {
     pub(crate) query: Query,
+    /// The same without the bounds that it chooses, where something limits how far the asker sees
+    /// paths, and there is such a question.
+    pub(crate) unasked: Option<Query>,
     /// The unit's account, and then those of the asker.
     pub(crate) payers: Payers,
     /// The furthest point that the asker sees of any one path.
@@ -264,7 +267,7 @@ impl Engine {
     }
 
     fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
-        let Understood { query, payers, finest, datasets, public } = understood;
+        let Understood { query, unasked, payers, finest, datasets, public } = understood;
         // What is looked up was read before anything is charged, and is what paths are found by.
         fan_out::check(&query.plan, query.passes, &public)?;
         let stamp = Stamp::now(who.name());
@@ -308,6 +311,7 @@ impl Engine {
             hash_key.ok_or_else(|| EngineError::Damaged("a plan of no dataset".into()))?;
         Ok(Prepared {
             query,
+            unasked,
             payers,
             finest,
             datasets: prepared,

@@ -70,7 +70,7 @@ pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Syntax, Unary};
 pub use frontend::asked_bounds::{AskedBounds, Widest};
 pub use frontend::from::relations::relations;
-pub use frontend::question::{plan, plan_level, plan_open, plan_with, plan_within};
+pub use frontend::question::{plan, plan_level, plan_open, plan_unasked, plan_with, plan_within};
 pub use frontend::sets::levels;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;

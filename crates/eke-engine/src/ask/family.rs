@@ -17,7 +17,7 @@ use eke_budget::purchase::GroupPrices;
 use eke_budget::{Adjacency, Amount, Charge, Metric, PathId, Rho};
 use eke_ledger::RaiseGroups;
 use eke_ledger::store::Currencies;
-use eke_sql::{Plan, Sum, Summand};
+use eke_sql::{Measure, Plan, Query, Sum, Summand};
 
 use crate::ask::Asking;
 use crate::error::{EngineError, NotAllowed};
@@ -57,7 +57,9 @@ pub(crate) fn is_family(account: &str) -> bool {
     account.contains(FAMILIES)
 }
 
-/// A plan without its bounds: what its family is found by.
+/// A plan without its bounds: what its family is found by. What else follows from bounds (the centre
+/// of an average or of a variance, the order of sums) is that of the plan without those that were
+/// asked for.
 fn unbounded(plan: &Plan) -> Plan {
     let sum = |Sum { summand, .. }: &Sum| {
         let summand = match summand {
@@ -83,11 +85,43 @@ impl Asking<'_> {
     /// A count of units that was added for the policy's `min_units` is no part of its name: whether
     /// one is added depends on the bounds.
     pub(crate) fn question_family(&self) -> Result<Option<Family>, EngineError> {
-        let mut plan = self.plan().clone();
-        if let Some(added) = self.context.prepared.query.added_units() {
+        let query = self.unasked();
+        let mut plan = query.plan.clone();
+        if let Some(added) = query.added_units() {
             plan.sums.remove(added);
         }
         self.family(Purpose::Question, &plan, "")
+    }
+
+    /// The question without the bounds that it chooses; as it is if it is none without them.
+    fn unasked(&self) -> &Query {
+        let prepared = self.context.prepared;
+        prepared.unasked.as_ref().unwrap_or(&prepared.query)
+    }
+
+    /// The plan of it, with this one of the question's sums alone.
+    pub(crate) fn unasked_plan_of(&self, sum: usize) -> Plan {
+        let (query, unasked) = (&self.context.prepared.query, self.unasked());
+        // Both have the same measures, whose sums may be in another order.
+        let is_it = |measure: &Measure| *measure == Measure::Sum(sum);
+        let place = query.measures.iter().position(is_it);
+        let same = match place.and_then(|place| unasked.measures.get(place)) {
+            Some(Measure::Sum(sum)) => unasked.plan.sums.get(*sum),
+            _ => query.plan.sums.get(sum),
+        };
+        Plan { sums: same.cloned().into_iter().collect(), ..unasked.plan.clone() }
+    }
+
+    /// The plan of it, with a count of units alone.
+    pub(crate) fn unasked_plan_of_units(&self) -> Plan {
+        let units = vec![Sum { summand: Summand::Units, exponent: 0 }];
+        Plan { sums: units, ..self.unasked().plan.clone() }
+    }
+
+    /// The family of the question's cut counts; none if nothing limits how far they are seen.
+    pub(crate) fn cut_family(&self) -> Result<Option<Family>, EngineError> {
+        let plan = Plan { sums: Vec::new(), ..self.unasked().plan.clone() };
+        self.family(Purpose::Cuts, &plan, "")
     }
 
     /// The family that a plan of this purpose is in, as it stands in the ledger; none if nothing
@@ -101,6 +135,8 @@ impl Asking<'_> {
     /// - Deviates: a path counts with its dearest group, for all of them
     /// - Checked by: `what_a_tier_sees_of_a_question_adds_up_over_bounds`,
     ///   `what_a_tier_sees_of_picks_and_keys_adds_up_over_bounds`,
+    ///   `what_follows_from_bounds_makes_no_family_of_its_own`,
+    ///   `what_a_tier_sees_of_cut_counts_adds_up_over_bounds`,
     ///   `programs_that_race_with_other_bounds_see_no_more_together`
     pub(crate) fn family(
         &self,

@@ -175,8 +175,7 @@ impl<'a> Asking<'a> {
 
     /// The family of the selection; none if nothing limits how far it is seen.
     fn keys_family(&self) -> Result<Option<Family>, EngineError> {
-        let units = vec![Sum { summand: Summand::Units, exponent: 0 }];
-        self.family(Purpose::Keys, &Plan { sums: units, ..self.plan().clone() }, "")
+        self.family(Purpose::Keys, &self.unasked_plan_of_units(), "")
     }
 
     /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for

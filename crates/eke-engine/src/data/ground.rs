@@ -22,6 +22,9 @@ const MOST_VALUES: usize = 100_000;
 /// A question that is understood, before anything is asked of a ledger.
 pub(crate) struct Understood {
     pub(crate) query: Query,
+    /// The same without the bounds that it chooses, where something limits how far the asker sees
+    /// paths, and there is such a question.
+    pub(crate) unasked: Option<Query>,
     pub(crate) payers: Payers,
     pub(crate) finest: Option<Amount<Rho>>,
     /// The datasets of the plan, the first one first.
@@ -47,7 +50,10 @@ pub(crate) fn understand_level(
     let widest: Vec<_> = policy.datasets.values().map(|dataset| dataset.widest.clone()).collect();
     let query = eke_sql::plan_level(sql, &ground.tables, &widest, level)?;
     let query = showing_enough_units(policy, query)?;
-    let understood = ground.understood(policy, query, who)?;
+    // Nothing limits how far the steward sees paths.
+    let unasked = who.analyst().and_then(|_| eke_sql::plan_unasked(sql, &ground.tables, level));
+    let mut understood = ground.understood(policy, query, who)?;
+    understood.unasked = unasked.filter(|_| understood.finest.is_some());
     if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
         let (account, policy) = (account.name.clone(), policy.path().to_owned());
         return Err(NotAllowed::NoRho { account, policy }.into());
@@ -169,7 +175,7 @@ impl Ground {
             rows.map_err(|error| EngineError::NotReady(error.detail()))
         });
         let public = public.collect::<Result<_, EngineError>>()?;
-        Ok(Understood { query, payers, finest, datasets, public })
+        Ok(Understood { query, unasked: None, payers, finest, datasets, public })
     }
 }
 

@@ -112,6 +112,21 @@ impl AskedBounds {
         Ok(tables)
     }
 
+    /// Tables with their own bounds, and these for columns that are clamped and have none.
+    pub(crate) fn unasked(&self, tables: &[Table], stand_in: (f64, f64)) -> Vec<Table> {
+        let mut tables = tables.to_vec();
+        for (name, ..) in &self.clamps {
+            for table in &mut tables {
+                if let Some(place) = clamped(table, name)
+                    && matches!(table.columns[place].kind, Some(Type::Int | Type::Float))
+                {
+                    table.columns[place].bounds.get_or_insert(stand_in);
+                }
+            }
+        }
+        tables
+    }
+
     fn of_units(&self, table: &mut Table, widest: &Widest) -> Result<(), SqlError> {
         let Protection::Private { max_groups, max_rows, max_values, max_rows_in_all, .. } =
             &mut table.protection
@@ -145,6 +160,23 @@ impl AskedBounds {
     }
 }
 
+/// The column of a table that a bound is for, by its place, if it has it.
+fn clamped(table: &Table, name: &str) -> Option<usize> {
+    let column = match name.split_once('.') {
+        Some((of, column)) if of.eq_ignore_ascii_case(&table.name) => column,
+        Some(_) => return None,
+        None => name,
+    };
+    let is_it = |found: &crate::Column| found.name == column;
+    let alike = |found: &crate::Column| found.name.eq_ignore_ascii_case(column);
+    let exact = table.columns.iter().position(is_it);
+    let mut others = (0..).zip(&table.columns).filter(|(_, found)| alike(found));
+    match (exact, others.next(), others.next()) {
+        (Some(place), ..) | (None, Some((place, _)), None) => Some(place),
+        _ => None,
+    }
+}
+
 /// Clamps a column of a table, if it has it.
 fn clamp(
     table: &mut Table,
@@ -152,19 +184,7 @@ fn clamp(
     (low, high): (f64, f64),
     widest: Option<&Widest>,
 ) -> Result<bool, SqlError> {
-    let column = match name.split_once('.') {
-        Some((of, column)) if of.eq_ignore_ascii_case(&table.name) => column,
-        Some(_) => return Ok(false),
-        None => name,
-    };
-    let is_it = |found: &crate::Column| found.name == column;
-    let alike = |found: &crate::Column| found.name.eq_ignore_ascii_case(column);
-    let exact = table.columns.iter().position(is_it);
-    let mut others = (0..).zip(&table.columns).filter(|(_, found)| alike(found));
-    let place = match (exact, others.next(), others.next()) {
-        (Some(place), ..) | (None, Some((place, _)), None) => place,
-        _ => return Ok(false),
-    };
+    let Some(place) = clamped(table, name) else { return Ok(false) };
     let (table_name, is_public) = (table.name.clone(), table.protection == Protection::Public);
     let column = &mut table.columns[place];
     if !matches!(column.kind, Some(Type::Int | Type::Float)) {

@@ -37,7 +37,7 @@ use crate::{
 ///
 /// A sentence that says what is not supported, not known or not bounded, and what to write instead.
 pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing, (&[], None))
+    planned(sql, tables, Given::Nothing, (Bounding::Within(&[]), None))
 }
 
 /// The same, where a question may choose wider bounds than those of tables: up to the widest that
@@ -47,7 +47,7 @@ pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
 ///
 /// As for [`plan`]; or the question chooses wider bounds.
 pub fn plan_within(sql: &str, tables: &[Table], widest: &[Widest]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing, (widest, None))
+    planned(sql, tables, Given::Nothing, (Bounding::Within(widest), None))
 }
 
 /// The same for one of the [`levels`](crate::levels) of a question, of which the first has the most
@@ -62,7 +62,30 @@ pub fn plan_level(
     widest: &[Widest],
     level: usize,
 ) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing, (widest, Some(level)))
+    planned(sql, tables, Given::Nothing, (Bounding::Within(widest), Some(level)))
+}
+
+/// The plan that one of the levels of a question would have if it chose no bounds: the same for all
+/// questions that differ in nothing else. Nothing is run by it, so a column that has no bounds but
+/// those of the question gets some that are the same for all.
+///
+/// None if the question is none with such bounds.
+#[must_use]
+pub fn plan_unasked(sql: &str, tables: &[Table], level: usize) -> Option<Query> {
+    let plan = |stand_in| {
+        planned(sql, tables, Given::Nothing, (Bounding::Unasked(stand_in), Some(level))).ok()
+    };
+    // Some expressions have bounds where a column is above zero alone.
+    plan((0.0, 2.0)).or_else(|| plan((1.0, 2.0)))
+}
+
+/// Which bounds a plan has.
+#[derive(Clone, Copy)]
+enum Bounding<'w> {
+    /// Those that the question chooses, within the widest.
+    Within(&'w [Widest]),
+    /// Those of the tables, and these for a column that has none but the question's.
+    Unasked((f64, f64)),
 }
 
 /// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows
@@ -72,7 +95,7 @@ pub fn plan_level(
 ///
 /// As for [`plan`]; or a parameter has no value, or a value no parameter.
 pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Texts(texts), (&[], None))
+    planned(sql, tables, Given::Texts(texts), (Bounding::Within(&[]), None))
 }
 
 /// The plan of a question whose parameters stay open: columns that no table has stand for them. It
@@ -83,14 +106,14 @@ pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query,
 ///
 /// As for [`plan_with`].
 pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Open(example), (&[], None))
+    planned(sql, tables, Given::Open(example), (Bounding::Within(&[]), None))
 }
 
 fn planned(
     sql: &str,
     tables: &[Table],
     given: Given<'_>,
-    (widest, level): (&[Widest], Option<usize>),
+    (bounding, level): (Bounding<'_>, Option<usize>),
 ) -> Result<Query, SqlError> {
     parse::on_own_stack(|| {
         let (query, settings) = parse::parse(sql)?;
@@ -100,7 +123,12 @@ fn planned(
             true => Cow::Borrowed(tables),
             false => {
                 let names = tables.iter().map(|table| table.name.as_str());
-                Cow::Owned(bounds.over(tables, &relations_of(&query, names), widest)?)
+                Cow::Owned(match bounding {
+                    Bounding::Within(widest) => {
+                        bounds.over(tables, &relations_of(&query, names), widest)?
+                    }
+                    Bounding::Unasked(stand_in) => bounds.unasked(tables, stand_in),
+                })
             }
         };
         if !matches!(given, Given::Nothing) && *bounded != *tables {

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::expr::canonical::canonical;
+use crate::expr::evaluate::int_of_float;
 use crate::plan::aggregate::{Aggregate, Aggregates};
 use crate::plan::bounds;
 use crate::{Binary, Expr, Function, Table, Type, Unary, Value};
@@ -77,6 +78,31 @@ impl Ratios<'_> {
         }
     }
 
+    /// What a sum is of, cut off at its bounds where zero is not within them: zero stands for rows
+    /// that add nothing, and would widen them.
+    fn clamped(&self, expr: Expr) -> Option<Expr> {
+        let (low, high) = bounds::bounds(&expr, self.table, self.unit_column)?;
+        if low <= 0.0 && high >= 0.0 {
+            return Some(expr);
+        }
+        let kind = expr.kind(&|name| self.table.kind(name));
+        Some(match expr {
+            // What FILTER has made stays as it is, for its condition to be found.
+            Expr::Case { branches, otherwise } if branches.len() == 1 => {
+                let ends = (low, high);
+                let branches = branches.into_iter();
+                let branches =
+                    branches.map(|(condition, result)| (condition, between(result, ends, kind)));
+                let otherwise = otherwise.map(|result| match is_zero(&result) {
+                    true => result,
+                    false => Box::new(between(*result, ends, kind)),
+                });
+                Expr::Case { branches: branches.collect(), otherwise }
+            }
+            expr => between(expr, (low, high), kind),
+        })
+    }
+
     /// A ratio as an average, if it is one.
     fn ratio(&self, expr: &Expr) -> Option<Ratio> {
         let Expr::Binary(Binary::Divide, above, below) = expr else { return None };
@@ -95,9 +121,11 @@ impl Ratios<'_> {
         };
         let (expr, counted) = match counted {
             // Every row counts: those that add nothing add zero.
-            Aggregate::Rows => (or_zero(expr, zero), Expr::Literal(Value::Int(1))),
+            Aggregate::Rows => (or_zero(self.clamped(expr)?, zero), Expr::Literal(Value::Int(1))),
             Aggregate::Present(counted) if *counted == expr => (expr, counted.clone()),
-            Aggregate::Present(counted) => (among(&expr, counted, zero)?, counted.clone()),
+            Aggregate::Present(counted) => {
+                (among(&self.clamped(expr)?, counted, zero)?, counted.clone())
+            }
             _ => return None,
         };
         let expr = canonical(expr);
@@ -105,6 +133,21 @@ impl Ratios<'_> {
         let average = Aggregate::Average { expr, counted, written };
         (low < high).then_some(Ratio { numerator, average, times })
     }
+}
+
+/// A number cut off at these ends; NULL stays NULL.
+fn between(expr: Expr, (low, high): (f64, f64), kind: Option<Type>) -> Expr {
+    // Whole numbers have whole bounds.
+    let end = |end: f64| match int_of_float(end) {
+        Some(int) if kind == Some(Type::Int) => Expr::Literal(Value::Int(int)),
+        _ => float(end),
+    };
+    let beyond = |operator, other: f64| {
+        let condition = Expr::Binary(operator, Box::new(expr.clone()), Box::new(end(other)));
+        (condition, end(other))
+    };
+    let branches = vec![beyond(Binary::Less, low), beyond(Binary::Greater, high)];
+    Expr::Case { branches, otherwise: Some(Box::new(expr)) }
 }
 
 /// The aggregate that something is a multiple of, and how many times.

@@ -1,6 +1,6 @@
 //! Ratios that are averages: they come to what the ratio does, for all rows.
 
-use eke_sql::{Leaf, Measure, Plan, Query, Summand, Type, Value, cast, evaluate, plan};
+use eke_sql::{Leaf, Measure, Plan, Query, Sum, Summand, Type, Value, cast, evaluate, plan};
 use eke_testkit::Dice;
 
 use crate::tables::tables;
@@ -24,17 +24,19 @@ fn row(dice: &mut Dice) -> Row {
     row
 }
 
+/// What an expression comes to in a row.
+fn value(row: &Row, expr: &eke_sql::Expr) -> Value {
+    evaluate(expr, &|leaf| match leaf {
+        Leaf::Column(name) => {
+            let cell = row.iter().find(|(own, _)| *own == name);
+            cell.map_or(Value::Null, |(_, value)| value.clone())
+        }
+        _ => Value::Null,
+    })
+}
+
 /// A sum of a plan over rows, without bounds.
 fn sum(plan: &Plan, index: usize, rows: &[Row]) -> f64 {
-    let value = |row: &Row, expr: &eke_sql::Expr| {
-        evaluate(expr, &|leaf| match leaf {
-            Leaf::Column(name) => {
-                let cell = row.iter().find(|(own, _)| *own == name);
-                cell.map_or(Value::Null, |(_, value)| value.clone())
-            }
-            _ => Value::Null,
-        })
-    };
     let sum = &plan.sums[index];
     let adds = |row: &Row| match &sum.summand {
         Summand::Rows => 1.0,
@@ -114,5 +116,44 @@ fn ratios_that_are_averages_come_to_the_same() {
         let query = plan(sql, &tables()).unwrap();
         let is_average = |measure: &Measure| matches!(measure, Measure::Average { .. });
         assert!(!query.measures.iter().any(is_average), "{sql}");
+    }
+}
+
+/// Where zero is beyond the bounds of a number, rows that add nothing count as zero, and a number
+/// that is there is cut off at its own bounds: one expression has one truth.
+#[test]
+fn a_number_is_cut_off_before_it_is_zero_for_others() {
+    let mut tables = tables();
+    let columns = &mut tables[0].columns;
+    for (name, ends) in [("fare", (15.0, 20.0)), ("stops", (-9.0, -2.0))] {
+        let column = columns.iter_mut().find(|column| column.name == name);
+        column.unwrap().bounds = Some(ends);
+    }
+    for (sql, name, values) in [
+        ("SUM(fare) / COUNT(*)", "fare", [(2.0, 15.0), (18.5, 18.5), (90.0, 20.0)]),
+        ("SUM(stops) / COUNT(*)", "stops", [(-30.0, -9.0), (-4.0, -4.0), (7.0, -2.0)]),
+        (
+            "SUM(fare) FILTER (WHERE paid) / COUNT(*)",
+            "fare",
+            [(2.0, 15.0), (18.5, 18.5), (90.0, 20.0)],
+        ),
+    ] {
+        let query = plan(&format!("SELECT {sql} AS mean FROM trips"), &tables).unwrap();
+        let is_value = |sum: &&Sum| matches!(sum.summand, Summand::Value { .. });
+        let sum = query.plan.sums.iter().find(is_value).unwrap();
+        let Summand::Value { expr, low, high, .. } = &sum.summand else { panic!("{sum:?}") };
+        let holding = |cell: Value| vec![("paid", Value::Bool(true)), (name, cell)];
+        for (held, counts) in values {
+            let held = match name {
+                "stops" => cast(Value::Float(held), Type::Int),
+                _ => Value::Float(held),
+            };
+            let found = cast(value(&holding(held), expr), Type::Float);
+            assert_eq!(found, Value::Float(counts), "{sql}");
+        }
+        let found = cast(value(&holding(Value::Null), expr), Type::Float);
+        assert_eq!(found, Value::Float(0.0), "{sql}");
+        let step = sum.step();
+        assert!(*low as f64 * step <= 0.0 && *high as f64 * step >= 0.0, "{sql}: {low} {high}");
     }
 }

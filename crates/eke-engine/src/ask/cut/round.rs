@@ -3,12 +3,13 @@
 //! All counts go to one price. A unit is in several of them, so their prices add up; the price of
 //! the groups is charged on its own, before this one.
 
-use eke_budget::purchase::{GroupPrices, GroupRaise, GroupWeights};
+use eke_budget::purchase::{GroupPrices, GroupRaise, GroupStep, GroupWeights};
 use eke_budget::{Adjacency, Amount, Metric, Receipt, Rho};
 use eke_ledger::RaiseGroups;
 
 use crate::ask::Asking;
 use crate::ask::cut::CutCells;
+use crate::ask::family::Family;
 use crate::ask::round::{Offers, take_further};
 use crate::ask::state::{Added, Paid, State, Written};
 use crate::ask::walk::LEAST_STEP_ONE_IN;
@@ -27,11 +28,13 @@ pub(crate) struct CutRound<'c> {
     price: Amount<Rho>,
     /// What the accounts pay for each count, the unit's first.
     prices: Vec<GroupPrices<Rho>>,
+    /// What the asker has seen of them with all bounds, where something limits that.
+    family: Option<Family>,
 }
 
 impl<'c> CutRound<'c> {
     pub(crate) fn new(state: State, cells: &'c CutCells, price: Amount<Rho>) -> Self {
-        Self { state, cells, price, prices: Vec::new() }
+        Self { state, cells, price, prices: Vec::new(), family: None }
     }
 
     pub(crate) fn into_state(self) -> State {
@@ -58,6 +61,7 @@ impl<'a> Order<'a, Asking<'a>> for CutRound<'_> {
             }
             asking.go_on(&mut self.state, stored.state.as_deref())?;
         }
+        self.family = None;
         let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
         if others.is_empty() {
             return Ok(Offer::Made(()));
@@ -68,6 +72,10 @@ impl<'a> Order<'a, Asking<'a>> for CutRound<'_> {
     }
 
     fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        // Somebody else has seen more of them with other bounds: nothing is drawn.
+        if asking.family_holds(self.family.as_ref()).is_err() {
+            return Ok(false);
+        }
         let stored = asking.context.ledger().path(self.state.bundle.id()).wait()?;
         self.state.is_at(stored.and_then(|path| path.state).as_deref())
     }
@@ -122,6 +130,7 @@ impl CutRound<'_> {
         asking: &Asking<'_>,
         levels: &[Amount<Rho>],
     ) -> Result<Option<Offers>, EngineError> {
+        let family = asking.cut_family()?;
         let Self { state, cells, .. } = self;
         let touched = cells.touched();
         let weights = GroupWeights::touching(touched, PLAIN);
@@ -142,7 +151,14 @@ impl CutRound<'_> {
         let most = paid.plus(asking.cut_room()?).unwrap_or(Amount::MAX).min(self.price);
         let lost = paid.minus(prices.price_seen()).unwrap_or(Amount::ZERO);
         let each = most.minus(lost).unwrap_or(Amount::ZERO).grains() / u128::from(touched.get());
-        let each = asking.finest().map_or(each, |finest| each.min(finest.grains()));
+        let before = prices.group(0).unwrap_or(Amount::ZERO);
+        let each = match &family {
+            Some(family) => {
+                let seen = asking.seen_of(family, state.bundle.id())?;
+                each.min(family.furthest(seen).max(before).grains())
+            }
+            None => each,
+        };
         let (bundle, steps) = (state.bundle.id(), state.bundle.step_prices());
         let count = u32::try_from(cells.cells().len()).unwrap_or(u32::MAX);
         let mut offers = Vec::new();
@@ -179,8 +195,23 @@ impl CutRound<'_> {
         let own = offers.first().map_or(&[][..], |(_, offer)| offer.steps());
         let seen = offers.get(1).map_or(&[][..], |(_, offer)| offer.steps());
         state.bundle.prepare(own, seen).map_err(EngineError::Undrawable)?;
-        self.prices = all_prices;
+        let steps = place.and_then(|place| offers.get(place)).map(|(_, offer)| offer.steps());
+        let to = steps.and_then(|steps| steps.iter().map(GroupStep::to).max()).unwrap_or(before);
         let offers = offers.into_iter().map(|(name, offer)| (name, RaiseGroups::new(offer)));
-        Ok(Some(offers.collect()))
+        let mut offers: Offers = offers.collect();
+        if let Some(family) = family {
+            match asking.seen_up_to(&family, bundle, (before, to)) {
+                Ok(None) => {}
+                Ok(Some(seen)) => {
+                    offers.push(seen);
+                    self.family = Some(family);
+                }
+                // Somebody else has just seen more of them with other bounds.
+                Err(EngineError::Beyond(_)) => return Ok(Some(Vec::new())),
+                Err(error) => return Err(error),
+            }
+        }
+        self.prices = all_prices;
+        Ok(Some(offers))
     }
 }

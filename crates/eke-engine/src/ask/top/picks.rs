@@ -250,8 +250,7 @@ impl Asking<'_> {
 
     /// The family of a ranking; none if nothing limits how far it is seen.
     fn ranking_family(&self, by: By) -> Result<Option<Family>, EngineError> {
-        let plan = Plan { sums: vec![self.plan().sums[by.sum].clone()], ..self.plan().clone() };
-        self.family(Purpose::Ranking, &plan, &by.each.to_string())
+        self.family(Purpose::Ranking, &self.unasked_plan_of(by.sum), &by.each.to_string())
     }
 
     /// Looks up how far the asker may see the ranking of the question, if it has one, of groups

@@ -183,6 +183,63 @@ fn what_a_tier_sees_of_a_question_adds_up_over_bounds() {
     }
 }
 
+/// Bounds decide the centre of an average and of a variance, in which order sums come, and where a
+/// value is cut off before it is zero: none of that makes another family.
+#[test]
+fn what_follows_from_bounds_makes_no_family_of_its_own() {
+    let widest = "widest = { max_groups = 4, max_rows = 40, \
+                  columns = { fare = { min = -500, max = 500 } } }";
+    for (sql, columns) in [
+        ("SELECT SUM(fare), AVG(fare) FROM trips", 3.0),
+        ("SELECT AVG(fare) FROM trips", 2.0),
+        ("SELECT VAR_POP(fare) FROM trips", 3.0),
+        ("SELECT STDDEV(fare), COUNT(*) FROM trips", 4.0),
+        ("SELECT SUM(fare) / COUNT(*) AS mean FROM trips", 2.0),
+    ] {
+        let folder = folder(&with(&policy("add-remove", 1, 20, Some(6)), widest), &[50; 6]);
+        let engine = folder.engine();
+        let rho = format!("{}", 0.0006 * columns);
+        let all = ["0:100", "-80:80", "-90:-10", "10:90", "-7:300", "0:1"];
+        let asked = all.map(|bounds| {
+            cost(&engine, "bob", &bounded(&format!("fare={bounds}"), sql), price(&rho))
+        });
+        let seen: f64 = asked.iter().map(|cost| cost.as_ref().map_or(0.0, |cost| *cost)).sum();
+        // Around zero, a sum and an average have a column in common.
+        let all = 0.001 * columns;
+        assert!(seen > 0.8 * all && seen < 1.000_1 * all, "{sql}: {seen}, {asked:?}");
+    }
+}
+
+/// Whatever is asked, and with whatever bounds, units are counted beside it up to the tier's finest.
+#[test]
+fn what_a_tier_sees_of_cut_counts_adds_up_over_bounds() {
+    let widest = "widest = { max_groups = 16, max_rows = 40 }";
+    let questions = ["COUNT(*)", "SUM(fare)"];
+    let asked = |policy: &str| {
+        let folder = folder(policy, &[60; 24]);
+        let engine = folder.engine();
+        let mut all = 0.0;
+        for rows in 20..24 {
+            for value in questions {
+                let sql = format!("SELECT zone, {value} FROM trips GROUP BY zone");
+                let sql = bounded(&format!("rows={rows}"), &sql);
+                all += cost(&engine, "bob", &sql, price("0.0036")).unwrap();
+            }
+        }
+        all
+    };
+    let without = with(&policy("add-remove", 16, 20, Some(24)), widest);
+    let beside =
+        |part: &str| asked(&without.replace("cut_counts = false", &format!("cut_counts = {part}")));
+    let (counts, values) = (beside("0.5"), asked(&without));
+    // In the question, cut, cut by groups, with a key that is not listed, and in one bin of rows: a
+    // unit is in five counts.
+    let (most, cuts) = (5.0 * 0.001, counts - values);
+    assert!(cuts > 0.97 * most && cuts < 1.000_001 * most, "{cuts} of {most}");
+    // A smaller part does not come as far.
+    assert!(beside("0.01") - values < 0.5 * most);
+}
+
 /// The same for the picks of a ranking, and for keys that are selected.
 #[test]
 fn what_a_tier_sees_of_picks_and_keys_adds_up_over_bounds() {
