@@ -11,7 +11,7 @@ use crate::rows;
 use crate::rows::column::Column;
 use crate::rows::column::lower::lower;
 use crate::rows::contribution::{Contributions, ListsMade};
-use crate::rows::pass::bounding::HashKey;
+use crate::rows::pass::bounding::{HashKey, RowNames, RowSteps};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::order;
@@ -135,19 +135,18 @@ pub fn driven(
         for batch in piece {
             let (columns, count) = reading.canonical(batch, None).expect("columns that fit");
             let rows = contributions.of(&columns, count, &mut made).expect("contributions");
-            let (mut name, mut one) = (Vec::new(), new());
-            for row in 0..rows.len() {
-                name.clear();
-                rows.push_group(row, &mut name);
-                let group = name.len();
-                rows.push_unit(row, &mut name);
-                let (group, unit) = name.split_at(group);
+            let (mut groups, mut units) = (RowNames::default(), RowNames::default());
+            let (mut row_steps, mut one) = (RowSteps::default(), new());
+            rows.groups(&mut groups);
+            rows.units(&mut units);
+            rows.steps(&mut row_steps);
+            for (row, (group, unit)) in groups.iter().zip(units.iter()).enumerate() {
+                let name = [group, unit].concat();
                 let is_alone = choose(8) == 0;
                 let kept = if is_alone { &mut one } else { &mut part };
                 let number = kept.unit(hash.hash_one(unit), unit).expect("a number");
                 let order = order::first_half(order::order(&limits.hash_key, &name));
-                let brought: Vec<i64> = rows.steps(row).collect();
-                let (steps, digests) = brought.split_at(limits.steps);
+                let (steps, digests) = row_steps.row(row).split_at(limits.steps);
                 let steps = steps.iter().map(|&step| i128::from(step));
                 if let Some(entry) = kept.add(number, order, group, 1, steps).expect("room") {
                     kept.add_values(entry, &name, digests);

@@ -16,7 +16,7 @@
 //! A length is written in groups of seven bits, the least first; the eighth bit is set if more
 //! follow.
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 use arrow_array::builder::{
     BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
     TimestampMicrosecondBuilder,
@@ -61,9 +61,38 @@ pub(crate) fn push_value(value: &Value, bytes: &mut Vec<u8>) {
     }
 }
 
+/// Appends the values of all rows, and where each ends: what [`push`] appends row by row.
+pub(crate) fn push_all(column: &Column, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
+    let rows = column.array().len();
+    ends.reserve(rows);
+    let mut eights = |tag, values: &mut dyn Iterator<Item = [u8; 8]>| {
+        bytes.reserve(rows * 9);
+        for value in values {
+            push_eight(tag, value, bytes);
+            ends.push(bytes.len());
+        }
+    };
+    match column {
+        Column::Int(array) if array.null_count() == 0 => {
+            eights(2, &mut array.values().iter().map(|value| value.to_le_bytes()));
+        }
+        Column::Timestamp(array) if array.null_count() == 0 => {
+            eights(6, &mut array.values().iter().map(|value| value.to_le_bytes()));
+        }
+        _ => {
+            for row in 0..rows {
+                push(column, row, bytes);
+                ends.push(bytes.len());
+            }
+        }
+    }
+}
+
+#[inline]
 fn push_eight(tag: u8, value: [u8; 8], bytes: &mut Vec<u8>) {
-    bytes.push(tag);
-    bytes.extend(value);
+    let mut name = [tag; 9];
+    name[1..].copy_from_slice(&value);
+    bytes.extend_from_slice(&name);
 }
 
 fn push_text(text: &str, bytes: &mut Vec<u8>) {

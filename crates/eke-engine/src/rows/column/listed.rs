@@ -267,6 +267,19 @@ impl Naming {
         }
     }
 
+    /// Appends the names of all rows, and where each ends.
+    pub(crate) fn push_all(&self, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
+        match self {
+            Self::Plain(column) => encoding::push_all(column, bytes, ends),
+            Self::Listed(listed, names) => {
+                for row in 0..listed.places.len() {
+                    bytes.extend_from_slice(names.name(listed.place(row)));
+                    ends.push(bytes.len());
+                }
+            }
+        }
+    }
+
     /// Appends the name of a row.
     #[inline]
     pub(crate) fn push(&self, row: usize, bytes: &mut Vec<u8>) {

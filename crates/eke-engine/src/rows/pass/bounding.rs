@@ -123,19 +123,69 @@ impl BatchRows {
         self.rows
     }
 
-    /// Appends the name of the unit that a row belongs to; nothing if each row is one.
-    pub(crate) fn push_unit(&self, row: usize, bytes: &mut Vec<u8>) {
-        self.unit.iter().for_each(|unit| unit.push(row, bytes));
+    /// Names the unit of each row; with nothing, if each row is one.
+    pub(crate) fn units(&self, names: &mut RowNames) {
+        names.take(self.rows, self.unit.as_slice());
     }
 
-    /// Appends the name of the group that a row is in.
-    pub(crate) fn push_group(&self, row: usize, bytes: &mut Vec<u8>) {
-        self.keys.iter().for_each(|key| key.push(row, bytes));
+    /// Names the group of each row.
+    pub(crate) fn groups(&self, names: &mut RowNames) {
+        names.take(self.rows, &self.keys);
     }
 
-    /// What a row adds, and then the digests of the values that it has.
-    pub(crate) fn steps(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
-        let step = move |steps: &Int64Array| if steps.is_null(row) { 0 } else { steps.value(row) };
-        self.steps.iter().map(step)
+    /// What each row adds, and then the digests of the values that it has, row by row.
+    pub(crate) fn steps(&self, steps: &mut RowSteps) {
+        steps.width = self.steps.len();
+        steps.all.clear();
+        steps.all.resize(self.rows * steps.width, 0);
+        for (place, column) in self.steps.iter().enumerate() {
+            let rows = steps.all.iter_mut().skip(place).step_by(steps.width);
+            for (row, step) in rows.enumerate() {
+                *step = if column.is_null(row) { 0 } else { column.value(row) };
+            }
+        }
+    }
+}
+
+/// The names of the rows of a batch, one after the other.
+#[derive(Default)]
+pub(crate) struct RowNames {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl RowNames {
+    /// Names this many rows by these columns.
+    fn take(&mut self, rows: usize, columns: &[Naming]) {
+        self.bytes.clear();
+        self.ends.clear();
+        if let [column] = columns {
+            return column.push_all(&mut self.bytes, &mut self.ends);
+        }
+        for row in 0..rows {
+            columns.iter().for_each(|column| column.push(row, &mut self.bytes));
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// The names, row by row.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+    }
+}
+
+/// What the rows of a batch add, row by row.
+#[derive(Default)]
+pub(crate) struct RowSteps {
+    width: usize,
+    all: Vec<i64>,
+}
+
+impl RowSteps {
+    /// What a row adds.
+    pub(crate) fn row(&self, row: usize) -> &[i64] {
+        &self.all[row * self.width..(row + 1) * self.width]
     }
 }

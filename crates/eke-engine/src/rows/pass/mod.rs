@@ -36,7 +36,7 @@ use crate::rows::contribution::{Contributions, ListsMade};
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
 use crate::rows::pass::added::AddedUp;
-use crate::rows::pass::bounding::{BatchRows, Limits};
+use crate::rows::pass::bounding::{BatchRows, Limits, RowNames, RowSteps};
 use crate::rows::pass::cuts::{CutMarks, CutTally};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
@@ -68,13 +68,12 @@ struct Incoming<T> {
     table: Shards<T>,
     /// Those that wait, by shard.
     waiting: Vec<Waiting>,
-    /// What the rows of a batch are looked up by, one after the other: their units, or their groups
-    /// where each row is a unit.
-    names: Vec<u8>,
-    /// Where each name ends.
-    ends: Vec<usize>,
+    /// What the rows of a batch are named by.
+    units: RowNames,
+    groups: RowNames,
+    /// What they are looked up by: their units, or their groups where each row is a unit.
     hashes: Vec<u64>,
-    steps: Vec<i64>,
+    steps: RowSteps,
     orders: Vec<u64>,
     made: ListsMade,
 }
@@ -247,7 +246,7 @@ impl Pass {
     ) -> Result<AddedUp, RowsError> {
         let (mut added, steps) = (AddedUp::new(&self), self.limits.steps);
         let mut made = ListsMade::default();
-        let (mut group, mut row_steps) = (Vec::new(), Vec::new());
+        let (mut groups, mut all_steps) = (RowNames::default(), RowSteps::default());
         while let Some((input, piece)) = next(&pieces) {
             let wanted = &self.before.inputs[input];
             let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
@@ -257,18 +256,16 @@ impl Pass {
                     self.seen(input, &batch)?;
                     for flow in of_input(&self.before.flows, input) {
                         self.brought(&flow.steps, batch.clone(), &mut made, &mut |rows| {
-                            for row in 0..rows.len() {
-                                group.clear();
-                                rows.push_group(row, &mut group);
-                                row_steps.clear();
-                                row_steps.extend(rows.steps(row));
-                                let (numbers, digests) = row_steps.split_at(steps);
+                            rows.groups(&mut groups);
+                            rows.steps(&mut all_steps);
+                            for (row, group) in groups.iter().enumerate() {
+                                let (numbers, digests) = all_steps.row(row).split_at(steps);
                                 let numbers = numbers.iter().map(|&step| i128::from(step));
                                 let digests = (0..).zip(digests.chunks(HALVES));
                                 let values =
                                     digests.filter_map(|(list, one)| Some((list, brought(one)?)));
                                 let one = [1, 1].into_iter().chain(numbers);
-                                added.add(&self, &group, one, values).ok_or_else(too_many)?;
+                                added.add(&self, group, one, values).ok_or_else(too_many)?;
                             }
                             Ok(())
                         })?;
@@ -446,19 +443,20 @@ impl Pass {
             }
             tables[place] = Some(table);
         }
-        let (mut waiting, mut orders, mut unit) = (Waiting::default(), Vec::new(), Vec::new());
+        let (mut waiting, mut orders) = (Waiting::default(), Vec::new());
+        let (mut groups, mut units) = (RowNames::default(), RowNames::default());
+        let mut steps = RowSteps::default();
         let mut made = ListsMade::default();
         for flow in &self.before.flows {
             self.flowing(flow, &mut tables, &mut |(columns, rows)| {
                 let columns = columns.into_iter().map(AnyColumn::Plain).collect();
                 self.brought(&flow.steps, (columns, rows), &mut made, &mut |rows| {
                     waiting.clear();
-                    for row in 0..rows.len() {
-                        unit.clear();
-                        rows.push_unit(row, &mut unit);
-                        let hash = self.hash.hash_one(&unit[..]);
-                        let group = |bytes: &mut Vec<u8>| rows.push_group(row, bytes);
-                        waiting.push(hash, group, &unit, rows.steps(row));
+                    rows.groups(&mut groups);
+                    rows.units(&mut units);
+                    rows.steps(&mut steps);
+                    for (row, (group, unit)) in groups.iter().zip(units.iter()).enumerate() {
+                        waiting.push(self.hash.hash_one(unit), group, unit, steps.row(row));
                     }
                     kept.take_in(self, &waiting, &mut orders).ok_or_else(too_many)
                 })
@@ -611,53 +609,43 @@ fn of_inputs(flows: &[Flow]) -> bool {
 impl<T: TakesRows> Incoming<T> {
     fn new(table: Shards<T>) -> Self {
         let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
-        let (names, ends) = (Vec::new(), Vec::new());
-        let (hashes, steps, orders) = (Vec::new(), Vec::new(), Vec::new());
-        Self { table, waiting, names, ends, hashes, steps, orders, made: ListsMade::default() }
+        let (units, groups) = (RowNames::default(), RowNames::default());
+        let (hashes, steps, orders) = (Vec::new(), RowSteps::default(), Vec::new());
+        Self { table, waiting, units, groups, hashes, steps, orders, made: ListsMade::default() }
     }
 
     /// Lets rows wait for others of their shard; none if there are more names than can be numbered.
     ///
-    /// Rows are named, then hashed, then put in their places, each for the whole batch: a name that
-    /// is read right after it was written waits for all that was written before it, and the places
-    /// of rows are far apart.
+    /// Rows are named, then hashed, then put in their places, each for the whole batch and column by
+    /// column: a name that is read right after it was written waits for all that was written before
+    /// it, and the places of rows are far apart.
     fn add(&mut self, pass: &Pass, rows: &BatchRows) -> Option<()> {
         let most = (pass.share() / 4).min(MOST_WAITING) / self.waiting.len();
         let by_unit = pass.limits.unit.is_some();
-        self.names.clear();
-        self.ends.clear();
-        for row in 0..rows.len() {
-            if by_unit {
-                rows.push_unit(row, &mut self.names);
-            } else {
-                rows.push_group(row, &mut self.names);
-            }
-            self.ends.push(self.names.len());
-        }
+        rows.groups(&mut self.groups);
+        rows.units(&mut self.units);
+        rows.steps(&mut self.steps);
         self.hashes.clear();
-        let mut start = 0;
-        for &end in &self.ends {
-            let name = &self.names[std::mem::replace(&mut start, end)..end];
-            self.hashes.push(pass.hash.hash_one(name));
+        if by_unit {
+            self.hashes.extend(self.units.iter().map(|name| pass.hash.hash_one(name)));
+        } else {
+            self.hashes.extend(self.groups.iter().map(|name| pass.hash.hash_one(name)));
         }
         // Totals of few groups are at hand: their rows need not wait.
         let is_at_hand = !by_unit && self.table.held() <= AT_HAND;
-        start = 0;
-        for row in 0..rows.len() {
-            let (hash, end) = (self.hashes[row], self.ends[row]);
-            let name = &self.names[std::mem::replace(&mut start, end)..end];
-            let (shard, unit) = (shard(hash), if by_unit { name } else { &[] });
+        let names = self.groups.iter().zip(self.units.iter());
+        for (row, (&hash, (group, unit))) in self.hashes.iter().zip(names).enumerate() {
+            let (shard, steps) = (shard(hash), self.steps.row(row));
             if is_at_hand {
-                self.steps.clear();
-                self.steps.extend(rows.steps(row));
-                let row = WaitingRow { hash, name, group: name, unit, steps: &self.steps };
+                let row = WaitingRow { hash, name: group, group, unit, steps };
                 self.table.in_memory[shard].take_in_row(pass, row, 0)?;
                 continue;
             }
             let waiting = &mut self.waiting[shard];
-            waiting.push(hash, |bytes| rows.push_group(row, bytes), unit, rows.steps(row));
+            waiting.push(hash, group, unit, steps);
             if waiting.held() >= most {
-                self.settle(pass, shard)?;
+                self.table.in_memory[shard].take_in(pass, waiting, &mut self.orders)?;
+                waiting.clear();
             }
         }
         Some(())

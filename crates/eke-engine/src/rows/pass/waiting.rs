@@ -30,21 +30,15 @@ pub(crate) struct WaitingRow<'a> {
 }
 
 impl Waiting {
-    /// Adds a row, whose group is named by the function.
+    /// Adds a row.
     #[inline]
-    pub(crate) fn push(
-        &mut self,
-        hash: u64,
-        name_group: impl FnOnce(&mut Vec<u8>),
-        unit: &[u8],
-        steps: impl Iterator<Item = i64>,
-    ) {
+    pub(crate) fn push(&mut self, hash: u64, group: &[u8], unit: &[u8], steps: &[i64]) {
         self.hashes.push(hash);
-        name_group(&mut self.names);
+        self.names.extend_from_slice(group);
         let group = self.names.len();
         self.names.extend_from_slice(unit);
         self.ends.push((group, self.names.len()));
-        self.steps.extend(steps);
+        self.steps.extend_from_slice(steps);
     }
 
     /// The rows, each of which adds this many steps.
