@@ -215,6 +215,8 @@ fn columns(query: &Query, place: usize) -> Vec<usize> {
     match query.measures[place] {
         Measure::Sum(sum) | Measure::Total(sum) | Measure::Beside(sum) => vec![sum],
         Measure::Average { sum, count } => vec![sum, count],
+        // Its paths are none of the columns.
+        Measure::Quantile { .. } => Vec::new(),
         Measure::Derived { parts, .. } => {
             (place + 1..=place + parts).flat_map(|part| columns(query, part)).collect()
         }
