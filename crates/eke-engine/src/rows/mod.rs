@@ -346,9 +346,10 @@ impl Bounded {
         }
     }
 
-    /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values.
-    pub(crate) fn of(plan: &Plan, groups: RecordBatch) -> Self {
-        let mut bounded = Self::empty(plan);
+    /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values; and
+    /// where values lie in them.
+    pub(crate) fn of(plan: &Plan, groups: RecordBatch, cells: CellRuns) -> Self {
+        let mut bounded = Self { cells, ..Self::empty(plan) };
         bounded.groups.hold(groups);
         bounded
     }
@@ -365,7 +366,7 @@ impl Bounded {
     }
 
     /// Of a search and these groups, what lies below a cut less what lies above it, or all that there
-    /// is.
+    /// is; zero where nothing is asked for.
     ///
     /// - Theorem: quantile-cells (docs/theorems.md)
     /// - Proves: adding or removing a unit changes each of them by at most [`Sum::sensitivity`], in
@@ -380,7 +381,7 @@ impl Bounded {
     pub(crate) fn places(
         &self,
         search: usize,
-        places: &[(&[Value], Place)],
+        places: &[Option<(&[Value], Place)>],
     ) -> Result<Exact<Columns>, RowsError> {
         let Some(sum) = self.searches.get(search) else {
             return Err(RowsError::failed("there is no such search"));
@@ -389,12 +390,20 @@ impl Bounded {
         Ok(Exact::new(Columns(vec![self.lying(search, places)?]), bounds))
     }
 
-    fn lying(&self, search: usize, places: &[(&[Value], Place)]) -> Result<Vec<i64>, RowsError> {
+    fn lying(
+        &self,
+        search: usize,
+        places: &[Option<(&[Value], Place)>],
+    ) -> Result<Vec<i64>, RowsError> {
         const MOST: i64 = 1 << 62;
         let number = u32::try_from(search).map_err(RowsError::failed)?;
         let (mut name, mut last): (Vec<u8>, Option<&[Value]>) = (Vec::new(), None);
         let mut lying = Vec::with_capacity(places.len());
-        for &(group, place) in places {
+        for place in places {
+            let &Some((group, place)) = place else {
+                lying.push(0);
+                continue;
+            };
             if last != Some(group) {
                 name.clear();
                 group.iter().for_each(|value| column::encoding::push_value(value, &mut name));
@@ -422,7 +431,7 @@ impl Bounded {
     #[must_use]
     pub fn lies(&self, search: usize, group: &[Value], cut: Option<u64>) -> i64 {
         let place = cut.map_or(Place::All, Place::Cut);
-        self.lying(search, &[(group, place)]).expect("cells that can be read")[0]
+        self.lying(search, &[Some((group, place))]).expect("cells that can be read")[0]
     }
 
     /// Whether cells were put on disk, for tests of this crate.

@@ -376,7 +376,8 @@ fn answer<'a>(
         from.look_at_most(limits::most_pairs(passes));
     }
     let least = None;
-    let query = Query { plan, measures, outputs, having, order, offset, limit, passes, least, searches };
+    let query =
+        Query { plan, measures, outputs, having, order, offset, limit, passes, least, searches };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     // Keys that no value decides about are listed, or selected, and nothing else is computed.
     let by_values = !query.measures.is_empty();
@@ -677,7 +678,9 @@ impl Within<'_> {
 }
 
 /// The items of SELECT, where one that asks for several quantiles is one for each.
-fn each_quantile(projection: &[ast::SelectItem]) -> Result<Vec<Cow<'_, ast::SelectItem>>, SqlError> {
+fn each_quantile(
+    projection: &[ast::SelectItem],
+) -> Result<Vec<Cow<'_, ast::SelectItem>>, SqlError> {
     let mut items = Vec::with_capacity(projection.len());
     for item in projection {
         let (expr, alias) = match item {

@@ -60,10 +60,9 @@ impl Aggregate {
                 a == b && c == d
             }
             (Self::Total(a), Self::Total(b)) => a == b,
-            (
-                Self::Quantile { expr: a, rank: c, .. },
-                Self::Quantile { expr: b, rank: d, .. },
-            ) => a == b && c == d,
+            (Self::Quantile { expr: a, rank: c, .. }, Self::Quantile { expr: b, rank: d, .. }) => {
+                a == b && c == d
+            }
             _ => false,
         }
     }
@@ -239,9 +238,9 @@ impl Aggregates {
             });
         }
         let mut sums: Vec<Sum> = Vec::new();
-        let kept = (0..).zip(&needed).filter(|(index, _)| {
-            !gone.contains(index) && !self.is_quantile(*index)
-        });
+        let kept = (0..)
+            .zip(&needed)
+            .filter(|(index, _)| !gone.contains(index) && !self.is_quantile(*index));
         for sum in kept.flat_map(|(_, (sum, count))| [Some(sum), count.as_ref()]).flatten() {
             if !sums.contains(sum) {
                 sums.push(sum.clone());
@@ -249,8 +248,7 @@ impl Aggregates {
         }
         sums.sort_by_cached_key(order);
         searches.sort_by_cached_key(order);
-        let place_in =
-            |sum: &Sum| searches.iter().position(|one| one == sum).unwrap_or(usize::MAX);
+        let place_in = |sum: &Sum| searches.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let place = |sum: &Sum| sums.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let measures = needed
             .iter()

@@ -53,7 +53,10 @@ impl Query {
         let counts = lines.pop();
         for (index, search) in self.searches.iter().enumerate() {
             let described = search.describe(self.plan.max_rows);
-            lines.push(crate::error::line(&format!("search {}: {described}", index + 1), usize::MAX));
+            lines.push(crate::error::line(
+                &format!("search {}: {described}", index + 1),
+                usize::MAX,
+            ));
         }
         lines.extend(counts);
         for (index, measure) in self.measures.iter().enumerate() {
@@ -134,9 +137,9 @@ impl Sum {
                 "different values of {expr} ({kind}), at most {} of each unit and group",
                 plural(u64::from(*most), "value")
             ),
-            Summand::Ranks { expr, kind, low, high, grid } => format!(
-                "rows by where {expr} ({kind}) lies, at places {low} .. {high} of 2^{grid}"
-            ),
+            Summand::Ranks { expr, kind, low, high, grid } => {
+                format!("rows by where {expr} ({kind}) lies, at places {low} .. {high} of 2^{grid}")
+            }
         };
         if let Summand::Value { low, high, centre, .. } = self.summand {
             // Writing to a text does not fail.

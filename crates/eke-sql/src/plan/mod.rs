@@ -215,10 +215,9 @@ impl Sum {
     #[must_use]
     pub fn adds_rows(&self) -> bool {
         match self.summand {
-            Summand::Rows
-            | Summand::Present(_)
-            | Summand::Value { .. }
-            | Summand::Ranks { .. } => true,
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => {
+                true
+            }
             Summand::Units | Summand::Distinct { .. } => false,
         }
     }

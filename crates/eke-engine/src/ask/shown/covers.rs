@@ -73,10 +73,9 @@ impl Covers {
         }
         let counts_rows = plan.sums.iter().any(|sum| match sum.summand {
             Summand::Units | Summand::Distinct { .. } => false,
-            Summand::Rows
-            | Summand::Present(_)
-            | Summand::Value { .. }
-            | Summand::Ranks { .. } => true,
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => {
+                true
+            }
         });
         let rows = max_rows.filter(|_| counts_rows).map(|rows| plural(rows, "row"));
         let groups = max_groups.map(|groups| plural(groups, "group"));

@@ -47,11 +47,7 @@ impl AddedUp {
     pub(crate) fn add(
         &mut self,
         pass: &Pass,
-        unit: OfGroup<
-            '_,
-            impl Iterator<Item = i128>,
-            impl Iterator<Item = (u32, Digest)>,
-        >,
+        unit: OfGroup<'_, impl Iterator<Item = i128>, impl Iterator<Item = (u32, Digest)>>,
     ) -> Option<()> {
         let OfGroup { group, numbers, values: brought, cells: weights } = unit;
         let hash = pass.hash.hash_one(group);

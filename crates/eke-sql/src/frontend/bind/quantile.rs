@@ -20,9 +20,9 @@ use crate::{Expr, SqlError, Type, Value};
 const MOST: usize = 100;
 
 /// What to write for a quantile.
-const WRITE: &str =
-    "write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or MEDIAN(x)";
-const WHICH: &str = "the share of rows is a number from 0 to 1, such as 0.9 for the 90th percentile";
+const WRITE: &str = "write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or MEDIAN(x)";
+const WHICH: &str =
+    "the share of rows is a number from 0 to 1, such as 0.9 for the 90th percentile";
 
 /// Whether a function of this name asks for quantiles of what it is given.
 pub(super) fn is_quantile(name: &str) -> bool {
@@ -93,9 +93,10 @@ impl Binder<'_> {
         let within = Binder { aggregates: None, aliases: &[], clause: "an aggregate", ..*self };
         let filter = call.filter.as_deref().map(|filter| within.condition(filter)).transpose()?;
         let bound = within.bind(argument)?;
-        let Some(kind) = bound.kind.filter(|kind| {
-            matches!(kind, Type::Int | Type::Float | Type::Date | Type::Timestamp)
-        }) else {
+        let Some(kind) = bound
+            .kind
+            .filter(|kind| matches!(kind, Type::Int | Type::Float | Type::Date | Type::Timestamp))
+        else {
             let needs = "a number, a date or a timestamp, which has an order that a grid follows";
             return Err(TypeError::needs(argument, bound.kind, &upper, needs));
         };
