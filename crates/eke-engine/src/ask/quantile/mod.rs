@@ -247,7 +247,7 @@ fn shown(grid: &Grid, found: CellFound, instead: Option<Stopped>) -> Found {
         _ if found.met => Stopped::Met,
         SearchEnding::Met => Stopped::Met,
         SearchEnding::Flat => Stopped::Grid,
-        SearchEnding::Empty => Stopped::OutOfReach,
+        SearchEnding::Empty | SearchEnding::OutOfReach => Stopped::OutOfReach,
         SearchEnding::HighestPrice => instead.unwrap_or(Stopped::HighestPrice),
         SearchEnding::Refused => Stopped::Refused,
     };
