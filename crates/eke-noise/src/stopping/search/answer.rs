@@ -33,6 +33,8 @@ pub enum SearchEnding {
     Flat,
     /// The number of rows cannot be told from zero.
     Empty,
+    /// There are too few rows for the goal at the highest price.
+    OutOfReach,
     /// The highest price is reached.
     HighestPrice,
     /// The next look does not fit the budget.
