@@ -318,7 +318,11 @@ impl<'a> Asking<'a> {
 
     /// What of the groups' prices one unit pays.
     pub(crate) fn weights(&self) -> GroupWeights<Rho> {
-        weights::weights(self.plan())
+        match self.plan().sums.is_empty() {
+            // Nothing but quantiles.
+            true => weights::weights(&self.context.prepared.query.reading()),
+            false => weights::weights(self.plan()),
+        }
     }
 
     /// What the asker's accounts have left: the least of them.

@@ -68,6 +68,11 @@ impl Grid {
         Some(Self { low, levels, step: f64::from(grid).exp2(), rounds, high })
     }
 
+    /// The last cell.
+    fn last(&self) -> u64 {
+        u64::MAX >> (u64::BITS - u32::from(self.levels))
+    }
+
     fn place(&self, cell: u64) -> f64 {
         let cell = i64::try_from(cell).unwrap_or(i64::MAX);
         double(self.low.saturating_add(cell).min(self.high)) * self.step
@@ -251,7 +256,12 @@ fn shown(grid: &Grid, found: CellFound, instead: Option<Stopped>) -> Found {
         SearchEnding::HighestPrice => instead.unwrap_or(Stopped::HighestPrice),
         SearchEnding::Refused => Stopped::Refused,
     };
-    if found.ending == SearchEnding::Empty {
+    // Where it may be anywhere, with any rank, its value is no estimate but some place of the grid.
+    let is_unknown = !found.met
+        && (found.low, found.high) == (0, grid.last())
+        && found.rank_low <= 0.0
+        && found.rank_high >= 1.0;
+    if found.ending == SearchEnding::Empty || is_unknown {
         return Found::nothing(ending);
     }
     let (low, high) = grid.ends(found.low, found.high);

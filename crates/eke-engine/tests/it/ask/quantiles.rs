@@ -176,6 +176,8 @@ fn every_cut_of_a_group_is_charged() {
     assert!((spent(&engine) - all).abs() <= 1e-12 * all, "{} {all}", spent(&engine));
 }
 
+/// What a unit pays is the sum over the dearest groups that it may touch, and four times that where
+/// it is replaced. (Where looks end depends on noise: 4 groups cost 4 times one, or a little less.)
 #[test]
 fn the_dearest_groups_rule() {
     let cost = |groups: u32, adjacency: &str| {
@@ -183,13 +185,13 @@ fn the_dearest_groups_rule() {
         folder.write("eke.toml", &policy(adjacency, groups, 1, Some(4)));
         folder.write("trips.csv", &trips(&[4_000; 4]));
         let sql = "SELECT zone, MEDIAN(fare) FROM trips GROUP BY zone";
-        let answer = ask(&folder.engine(), "steward", sql, price("0.02"));
-        assert!(answer.cost.rho <= 0.02 + 1e-9, "{:?}", answer.cost);
-        answer.rows.iter().map(|row| interval(&row.values[0])).sum::<f64>()
+        let goal = Goal { at_most: Some("1".parse().unwrap()), ..relative(0.05) };
+        let ask = |_| ask(&folder.fresh(), "steward", sql, goal).cost.rho;
+        (0..4).map(ask).sum::<f64>()
     };
-    // For one price a group is seen less far where a unit may touch more of them, or is replaced.
     let (one, four, replaced) = (cost(1, "add-remove"), cost(4, "add-remove"), cost(1, "replace"));
-    assert!(one < four && one < replaced, "{one} {four} {replaced}");
+    assert!((1.4..=4.5).contains(&(four / one)), "{one} {four}");
+    assert!((1.8..=9.0).contains(&(replaced / one)), "{one} {replaced}");
 }
 
 fn interval(cell: &Cell) -> f64 {

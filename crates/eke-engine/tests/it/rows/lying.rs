@@ -36,7 +36,7 @@ fn search(dice: &mut Dice) -> Sum {
     let expr = random::column(name);
     Sum {
         summand: Summand::Ranks { expr, kind, low, high, grid },
-        exponent: -dice.roll(11).min(10) as i32,
+        exponent: -i32::try_from(dice.roll(11)).unwrap(),
     }
 }
 
