@@ -149,8 +149,10 @@ impl ValueRule {
                 (cut, (point.precision / 2.0).max(first))
             };
             let is_more = seen.cut(look.0).is_none_or(|at| at.precision < look.1);
-            if is_more && !cuts.contains(&look) {
-                cuts.push(look);
+            match cuts.iter_mut().find(|known| known.0 == look.0) {
+                Some(known) => known.1 = known.1.max(look.1),
+                None if is_more => cuts.push(look),
+                None => {}
             }
         }
         if cuts.is_empty() {
