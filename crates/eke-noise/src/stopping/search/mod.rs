@@ -144,6 +144,8 @@ pub struct Search {
     most: Amount<Rho>,
 }
 
+/// The part of a precision that is as good as all of it: paths stand on a grid of prices.
+const NEARLY: f64 = 0.99;
 /// How little of a precision more is worth a look.
 const LEAST_MORE: f64 = 1.3;
 /// How much further a look goes at most.
@@ -246,7 +248,7 @@ impl Search {
             return Step::Look { cuts: Vec::new(), count: Some(least) };
         };
         let more = |to: f64| {
-            (count.precision < to).then(|| Step::Look {
+            (count.precision < NEARLY * to).then(|| Step::Look {
                 cuts: Vec::new(),
                 count: Some(self.further(count.precision, to)),
             })
