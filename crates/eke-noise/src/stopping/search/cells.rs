@@ -33,16 +33,6 @@ impl Cells {
         cell(self.high - 1)
     }
 
-    /// The cut at which they begin, if it is inside the bounds.
-    pub(super) fn low_cut(self) -> Option<u64> {
-        (self.low > 0).then(|| cell(self.low))
-    }
-
-    /// The cut at which they end, if it is inside the bounds of a grid of this many levels.
-    pub(super) fn high_cut(self, levels: u8) -> Option<u64> {
-        (self.high < 1 << levels).then(|| cell(self.high))
-    }
-
     pub(super) fn take_lower(&mut self) {
         self.high = self.low.midpoint(self.high);
     }

@@ -30,6 +30,11 @@
 //!
 //! Each look asks for more of at least one path than was seen, so the loop ends. Whatever was seen
 //! before, by other quantiles or finer goals of the same analyst, is used and not asked for again.
+//! Of a search that ends by its rule two things are said, each with the confidence: that the answer
+//! has a rank within the tolerance ([`Found::rank_low`] and [`Found::rank_high`]), and that the
+//! quantile is in the cells from [`Found::low`] to [`Found::high`]. Both hold at the stop that was
+//! chosen, as long as the quantile and the goal were not chosen on seeing points of the same group.
+//!
 //! The precision of a point is one over the variance of its noise, in rows; a path of this
 //! sensitivity at this precision costs [`Search::price`] of it. Cells, not values, are answered:
 //! cell c stands for the values from cut c to cut c + 1.
@@ -53,6 +58,8 @@ use rank::RankRule;
 use value::ValueRule;
 
 /// The share of the rows that lies below a quantile.
+#[doc(alias = "percentile")]
+#[doc(alias = "median")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantile {
     /// A share above 0 and below 1.
@@ -137,6 +144,8 @@ pub struct Search {
     most: Amount<Rho>,
 }
 
+/// The part of a precision that is as good as all of it: paths stand on a grid of prices.
+const NEARLY: f64 = 0.99;
 /// How little of a precision more is worth a look.
 const LEAST_MORE: f64 = 1.3;
 /// How much further a look goes at most.
@@ -147,9 +156,9 @@ const CLEAR: f64 = 6.0;
 const FIRST: f64 = 1_048_576.0;
 /// How much further N is taken until it is clear of zero.
 const COUNT_MORE: f64 = 8.0;
-/// The least and the largest value are answered as the quantile whose rows beyond are this part of
-/// the tolerance, and within this part of it.
-const BEYOND: (f64, f64) = (0.55, 0.45);
+/// The part of a tolerance, or of what is beyond a quantile, that the ranks of an answer are from
+/// either end: rank 0 is that of the lower bound, whatever the rows are.
+const END: f64 = 0.1;
 /// Tolerances that ranks are stated with where no goal gave one: powers of two from this one down.
 const WIDEST: f64 = 0.5;
 /// How many.
@@ -239,7 +248,7 @@ impl Search {
             return Step::Look { cuts: Vec::new(), count: Some(least) };
         };
         let more = |to: f64| {
-            (count.precision < to).then(|| Step::Look {
+            (count.precision < NEARLY * to).then(|| Step::Look {
                 cuts: Vec::new(),
                 count: Some(self.further(count.precision, to)),
             })
@@ -387,17 +396,22 @@ impl Search {
     fn share(&self, count: Point) -> f64 {
         match self.of.quantile {
             Quantile::Share(share) => share,
-            Quantile::Least => BEYOND.0 * self.tolerance(count),
-            Quantile::Most => 1.0 - BEYOND.0 * self.tolerance(count),
+            Quantile::Least | Quantile::Most => self.rank_rule(self.tolerance(count)).share,
         }
     }
 
+    /// The rule for the ranks within a tolerance of the quantile, but for those next to the ends,
+    /// at which there need be no rows.
     fn rank_rule(&self, tolerance: f64) -> RankRule {
-        let (share, tolerance) = match self.of.quantile {
-            Quantile::Share(share) => (share, tolerance),
-            Quantile::Least => (BEYOND.0 * tolerance, BEYOND.1 * tolerance),
-            Quantile::Most => (1.0 - BEYOND.0 * tolerance, BEYOND.1 * tolerance),
+        let (low, high) = match self.of.quantile {
+            Quantile::Share(share) => (
+                (share - tolerance).max(END * share),
+                (share + tolerance).min(1.0 - END * (1.0 - share)),
+            ),
+            Quantile::Least => (END * tolerance, tolerance),
+            Quantile::Most => (1.0 - tolerance, 1.0 - END * tolerance),
         };
+        let (share, tolerance) = (f64::midpoint(low, high), (high - low) / 2.0);
         RankRule::new(share, tolerance, self.of.levels, 1.0 - self.confidence.get())
     }
 

@@ -9,7 +9,7 @@
 
 use super::cells::Cells;
 use super::evidence::{Line, Lines, Side, with_count};
-use super::{Point, Search, Seen, Step};
+use super::{NEARLY, Point, Search, Seen, Step};
 
 /// Differences of C from N down to a millionth of it are told, one line for each power of two, and
 /// two more lines because N is not known better than by a factor of two.
@@ -135,22 +135,22 @@ impl ValueRule {
                 Side::Below => (low, u128::from(open)),
                 Side::Above => (u128::from(open), high),
             };
-            let next = from.midpoint(to);
-            // A cut further out is easier to tell, if it is worth it.
-            let cut = if to > from + 1 && (to - from) * OPEN > high - low {
-                u64::try_from(next).unwrap_or(open)
-            } else {
-                open
+            // A cut further out is easier to tell, if it is worth it and was not looked at yet.
+            let is_wide = to > from + 1 && (to - from) * OPEN > high - low;
+            let next = u64::try_from(from.midpoint(to)).ok().filter(|_| is_wide);
+            let outer = (point.precision / 2.0).max(first);
+            let is_known =
+                |cut: u64| seen.cut(cut).is_some_and(|at| at.precision >= NEARLY * outer);
+            let look = match next.filter(|&cut| !is_known(cut)) {
+                Some(cut) => (cut, outer),
+                None => {
+                    let distance = lines.distance(side, self.share, point, count);
+                    (open, search.further(point.precision, lines.enough(distance)))
+                }
             };
-            let look = if cut == open {
-                let distance = lines.distance(side, self.share, point, count);
-                (open, search.further(point.precision, lines.enough(distance)))
-            } else {
-                (cut, (point.precision / 2.0).max(first))
-            };
-            let is_more = seen.cut(look.0).is_none_or(|at| at.precision < look.1);
-            if is_more && !cuts.contains(&look) {
-                cuts.push(look);
+            match cuts.iter_mut().find(|known| known.0 == look.0) {
+                Some(known) => known.1 = known.1.max(look.1),
+                None => cuts.push(look),
             }
         }
         if cuts.is_empty() {
@@ -162,7 +162,8 @@ impl ValueRule {
             cuts.push((cut, next));
         }
         let wanted = cuts.iter().map(|&(_, at)| self.count_precision(at)).fold(0.0, f64::max);
-        let more = (count.precision < wanted).then(|| search.further(count.precision, wanted));
+        let more =
+            (count.precision < NEARLY * wanted).then(|| search.further(count.precision, wanted));
         // N first: what is seen of the cuts may be enough with it.
         Some(match more {
             Some(precision) => Step::Look { cuts: Vec::new(), count: Some(precision) },
