@@ -286,10 +286,13 @@ impl Shard for CellWeights {
     }
 }
 
+/// The name of a group, and the number of a search in it.
+type SearchIn = (Box<[u8]>, u32);
+
 /// Cells of some groups in their order, each with the weight of all up to it.
 pub(crate) struct CellRun {
     /// Where those of a group and a search are.
-    spans: HashMap<(Box<[u8]>, u32), (usize, usize)>,
+    spans: HashMap<SearchIn, (usize, usize)>,
     below: Stored,
 }
 
@@ -312,7 +315,7 @@ impl CellRun {
     }
 
     /// Puts its cells into a file that nobody else can open.
-    pub(crate) fn to_disk(&mut self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn spill(&mut self, folder: &Path) -> io::Result<()> {
         let Stored::Memory(below) = &self.below else { return Ok(()) };
         let mut file = BufWriter::new(nameless(folder)?);
         for (cell, weight) in below {
@@ -469,7 +472,7 @@ mod tests {
                 again.read(&bytes).unwrap();
                 let mut run = again.run();
                 if on_disk {
-                    run.to_disk(folder.path()).unwrap();
+                    run.spill(folder.path()).unwrap();
                     assert_eq!(run.held(), 0);
                 }
                 runs.0.push(run);

@@ -592,7 +592,7 @@ impl Pass {
                 let mut run = cells.run();
                 let more = run.held() as u64;
                 if held.fetch_add(more, Ordering::Relaxed) + more > self.memory as u64 / 4 {
-                    run.to_disk(self.folder()).map_err(RowsError::failed)?;
+                    run.spill(self.folder()).map_err(RowsError::failed)?;
                 }
                 Ok(run)
             })?);
