@@ -35,7 +35,7 @@ pub(crate) const QUANTILES: Experiment = Experiment {
     about: "Quantiles within a rank error: the price of a search along noise paths beside other ways.",
     data: &["nycflights13_flights.parquet", "cps_asec_2012_2014_households.parquet"],
     time: "5 min",
-    trials: Trials { full: 200, quick: 40, smoke: 4 },
+    trials: Trials { full: 40, quick: 10, smoke: 3 },
     run: reported,
 };
 
