@@ -35,7 +35,7 @@ pub(crate) const QUANTILES: Experiment = Experiment {
     about: "Quantiles within a rank error: the price of a search along noise paths beside other ways.",
     data: &["nycflights13_flights.parquet", "cps_asec_2012_2014_households.parquet"],
     time: "5 min",
-    trials: Trials { full: 200, quick: 40, smoke: 4 },
+    trials: Trials { full: 40, quick: 10, smoke: 3 },
     run: reported,
 };
 
@@ -328,8 +328,8 @@ struct Searched {
 }
 
 fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
-    let shares = context.pick(vec![0.01, 0.1, 0.5, 0.9, 0.99], vec![0.1, 0.5], vec![0.5]);
-    let tolerances = context.pick(vec![0.001, 0.005, 0.01, 0.05], vec![0.01, 0.05], vec![0.05]);
+    let shares: Vec<f64> = context.pick(vec![0.01, 0.1, 0.5, 0.9, 0.99], vec![0.1, 0.5], vec![0.5]);
+    let tolerances: Vec<f64> = context.pick(vec![0.001, 0.005, 0.01, 0.05], vec![0.01, 0.05], vec![0.05]);
     let n = context.trials();
     let columns = columns(context)?;
     let mut promise = Table::new(
