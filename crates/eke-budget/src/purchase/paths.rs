@@ -18,7 +18,7 @@ use crate::{Amount, PathId, Price, Receipt};
 
 /// The prices of the paths of groups, and what they cost a unit.
 ///
-/// - Theorem: quantile-price (docs/theorems.md), and groups
+/// - Theorem: quantile-paths (docs/theorems.md), and groups
 /// - Proves: a unit that changes every path of the groups that it touches loses no more than the
 ///   groups at the sums of their paths' prices
 /// - Assumes: as [`GroupPrices`]; which path is which group's does not change (caller)
