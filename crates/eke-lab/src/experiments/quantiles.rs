@@ -329,7 +329,8 @@ struct Searched {
 
 fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let shares: Vec<f64> = context.pick(vec![0.01, 0.1, 0.5, 0.9, 0.99], vec![0.1, 0.5], vec![0.5]);
-    let tolerances: Vec<f64> = context.pick(vec![0.001, 0.005, 0.01, 0.05], vec![0.01, 0.05], vec![0.05]);
+    let tolerances: Vec<f64> =
+        context.pick(vec![0.001, 0.005, 0.01, 0.05], vec![0.01, 0.05], vec![0.05]);
     let n = context.trials();
     let columns = columns(context)?;
     let mut promise = Table::new(

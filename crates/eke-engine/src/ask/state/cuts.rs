@@ -80,3 +80,38 @@ pub(crate) fn write(cuts: &[(u32, Place)], to: &mut ColumnWriter) {
     };
     to.numbers(cuts.iter().map(place).collect::<Vec<_>>().into_iter());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_read_as_they_were_added() {
+        let mut cuts = Cuts::default();
+        let rounds = [
+            vec![(3, Place::All), (3, Place::Cut(1)), (0, Place::Cut(u64::MAX - 1))],
+            vec![(0, Place::All), (3, Place::Cut(2))],
+            Vec::new(),
+        ];
+        let mut read = Cuts::default();
+        for round in rounds {
+            let count = round.len();
+            for (group, place) in round {
+                assert!(cuts.add(group, place).is_some() && cuts.add(group, place).is_none());
+            }
+            assert_eq!(cuts.has_unstored(), count > 0);
+            let mut to = ColumnWriter::new();
+            write(cuts.unstored(), &mut to);
+            cuts.store();
+            let bytes = to.into_bytes();
+            assert_eq!(read.read(&mut ColumnReader::new(&bytes)), u32::try_from(count).ok());
+            assert_eq!(read, cuts);
+            // What is there already is not added again, and what is cut off is not read.
+            assert!(count == 0 || read.clone().read(&mut ColumnReader::new(&bytes)).is_none());
+            let cut = &bytes[..bytes.len().saturating_sub(1)];
+            assert!(count == 0 || Cuts::default().read(&mut ColumnReader::new(cut)).is_none());
+        }
+        assert_eq!(cuts.path(3, Place::Cut(2)), Some(4));
+        assert_eq!(cuts.path(1, Place::All), None);
+    }
+}

@@ -530,13 +530,13 @@ mod tests {
         let id = PathId::new([3; 32]);
         assert_eq!(Head::read(&head().write(id), id).unwrap(), head());
         let mut bundle = fuzzed_bundle().unwrap();
-        let bytes = round().write(&bundle, 0).unwrap();
-        assert_eq!(Round::read(&bytes, &mut bundle).unwrap(), round());
+        let bytes = round().write(&bundle, 0, None).unwrap();
+        assert_eq!(Round::read(&bytes, &mut bundle, None).unwrap(), round());
         // And are nothing else's.
         assert!(Head::read(&head().write(id), PathId::new([4; 32])).is_err());
         assert!(Head::read(&bytes, bundle.id()).is_err());
         let other = Bundle::open(PathId::new([4; 32]), bundle.columns().to_vec(), 5);
-        assert!(Round::read(&bytes, &mut other.unwrap()).is_err());
+        assert!(Round::read(&bytes, &mut other.unwrap(), None).is_err());
     }
 
     /// Ledgers have these bytes in them.
@@ -546,7 +546,7 @@ mod tests {
         let head = head().write(PathId::new([3; 32]));
         assert_eq!(&head[..10], b"eke paths\x01");
         let bundle = fuzzed_bundle().unwrap();
-        let round = round().write(&bundle, 0).unwrap();
+        let round = round().write(&bundle, 0, None).unwrap();
         assert_eq!(
             (digest(&head), digest(&round)),
             ("ba77b8d4824a64fa".to_owned(), "5fd6c2f93ea94ef3".to_owned())
@@ -565,11 +565,11 @@ mod tests {
             bytes[place_in] ^= 1 << bit;
             prop_assert!(Head::read(&bytes, id).is_err());
             let mut bundle = fuzzed_bundle().unwrap();
-            let mut bytes = round().write(&bundle, 0).unwrap();
+            let mut bytes = round().write(&bundle, 0, None).unwrap();
             let place_in = place.index(bytes.len());
-            prop_assert!(Round::read(&bytes[..place_in], &mut bundle).is_err());
+            prop_assert!(Round::read(&bytes[..place_in], &mut bundle, None).is_err());
             bytes[place_in] ^= 1 << bit;
-            prop_assert!(Round::read(&bytes, &mut bundle).is_err());
+            prop_assert!(Round::read(&bytes, &mut bundle, None).is_err());
         }
 
         /// Also where the digest is made to fit, what is read is written as it was read.
@@ -582,7 +582,7 @@ mod tests {
             let bytes = if is_head {
                 head().write(bundle.id())
             } else {
-                round().write(&bundle, 0).unwrap()
+                round().write(&bundle, 0, None).unwrap()
             };
             let (form, start) = if is_head { (b'h', 43) } else { (b'r', 43 + 32) };
             let mut columns = bytes[start..].to_vec();
