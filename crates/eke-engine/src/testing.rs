@@ -12,12 +12,13 @@ use crate::rows::column::Column;
 use crate::rows::column::lower::lower;
 use crate::rows::contribution::{Contributions, ListsMade};
 use crate::rows::pass::bounding::{HashKey, RowNames, RowSteps};
+use crate::rows::pass::cells::{CellRuns, CellWeights};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::order;
 use crate::rows::pass::shards::Shard;
 use crate::rows::pass::totals::Totals;
-use crate::rows::pass::values::Values;
+use crate::rows::pass::values::{HALVES, Values};
 use crate::rows::scan;
 
 pub use crate::data::source::{Fingerprint, Source, SourceError};
@@ -146,10 +147,12 @@ pub fn driven(
                 let kept = if is_alone { &mut one } else { &mut part };
                 let number = kept.unit(hash.hash_one(unit), unit).expect("a number");
                 let order = order::first_half(order::order(&limits.hash_key, &name));
-                let (steps, digests) = row_steps.row(row).split_at(limits.steps);
+                let (steps, rest) = row_steps.row(row).split_at(limits.steps);
+                let (digests, cells) = rest.split_at(HALVES * limits.bringing.most.len());
                 let steps = steps.iter().map(|&step| i128::from(step));
                 if let Some(entry) = kept.add(number, order, group, 1, steps).expect("room") {
                     kept.add_values(entry, &name, digests);
+                    kept.add_cells(entry, cells);
                 }
                 if is_alone {
                     merge(&mut one, &mut total);
@@ -163,8 +166,12 @@ pub fn driven(
     }
     let mut totals = Totals::new(limits.totals(), hash.clone());
     let mut found = Values::new(limits.bringing.most.len(), hash.clone());
-    let added = total.each(|group, counted, values| {
+    let mut weights = CellWeights::new(hash.clone());
+    let added = total.each(|group, counted, values, cells| {
         let hash = hash.hash_one(group);
+        for &(search, cell, weight) in cells {
+            weights.add(hash, group, (search, cell), weight)?;
+        }
         for (list, values) in (0..).zip(values) {
             for value in values.values() {
                 found.add(hash, group, list, value.digest)?;
@@ -178,7 +185,8 @@ pub fn driven(
         totals.add(hash.hash_one(group), group, before.chain(counts.iter().copied()))
     });
     counted.expect("room");
-    Bounded::of(plan, totals.finish(&limits.keys).expect("a batch"))
+    let totals = totals.finish(&limits.keys).expect("a batch");
+    Bounded::of(plan, totals, CellRuns(vec![weights.run()]))
 }
 
 /// What of the prices of a plan's groups one unit pays.

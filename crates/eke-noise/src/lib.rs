@@ -87,6 +87,7 @@
 //! - [`refine_until`], [`Goal`], [`Schedule`],
 //!   [`ConfidenceSequence`](stopping::ConfidenceSequence): following a path until its answer is
 //!   good enough.
+//! - [`search::Search`](stopping::search::Search): quantiles, as a search along the paths of cuts.
 //! - [`which_side`](stopping::which_side): on which side of a line a count is, in as few looks as
 //!   it takes.
 

@@ -79,7 +79,7 @@ pub use plan::rows::{
     UnitRows, UnitTotal,
 };
 pub use plan::{
-    Key, LeastUnits, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION,
+    Key, LeastUnits, Measure, Order, Output, Plan, Query, Rank, Shows, Sum, Summand, VERSION,
 };
 pub use table::{Column, Protection, Table};
 pub use unit::{PeriodLength, UnitColumns, UnitPeriod, ZoneOffset};

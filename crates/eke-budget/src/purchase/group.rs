@@ -88,6 +88,11 @@ pub struct GroupStep<C: Price> {
 }
 
 impl<C: Price> GroupStep<C> {
+    /// A step of a path, of which several may be a group's.
+    pub(super) fn new(path: u32, from: Amount<C>, to: Amount<C>) -> Self {
+        Self { group: path, evicted: NONE, from, to }
+    }
+
     /// The group.
     #[must_use]
     pub fn group(&self) -> u32 {
@@ -242,6 +247,22 @@ impl<C: Price> GroupPrices<C> {
         GroupRound { prices: self }
     }
 
+    /// Undoes raises that were not kept.
+    pub(super) fn begin(&mut self) {
+        self.revert();
+    }
+
+    /// Offers the raises that were made since.
+    pub(super) fn offer(&mut self, bundle: PathId) -> GroupOffer<C> {
+        GroupRound { prices: self }.offer(bundle)
+    }
+
+    /// Keeps the raises that were offered last, whoever has seen the receipt.
+    pub(super) fn keep_offered(&mut self) {
+        self.offered = None;
+        self.kept = self.current();
+    }
+
     /// Keeps the raises that were offered last, now that they are paid for.
     ///
     /// # Errors
@@ -271,7 +292,7 @@ impl<C: Price> GroupPrices<C> {
         groups.and_then(|groups| groups.plus(self.lost)).unwrap_or(Amount::MAX)
     }
 
-    fn raise(&mut self, group: u32, to: Amount<C>) -> Result<(), GroupError> {
+    pub(super) fn raise(&mut self, group: u32, to: Amount<C>) -> Result<(), GroupError> {
         let groups = u32::try_from(self.prices.len()).expect("made from a u32");
         let index = group as usize;
         let from = *self.prices.get(index).ok_or(GroupError::NoSuchGroup { group, groups })?;

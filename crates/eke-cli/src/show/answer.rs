@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use eke_engine::ask::{
-    Chosen, Covers, CutCounts, CutVerdict, Kind, Suppressed, TotalsCover, Unmet, WhyFewer,
+    Chosen, Covers, CutCounts, CutVerdict, Dated, Kind, Suppressed, TotalsCover, Unmet, WhyFewer,
 };
 use eke_engine::{Answer, Cell, Row, Stopped};
 
@@ -105,6 +105,7 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
         note("", &format!("counted: {}", covers.note), out)?;
     }
+    ranks(answer, out)?;
     if answer.listed {
         note("", "the keys are public, and no row was read: some may be in no row", out)?;
     }
@@ -138,6 +139,46 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         note(mark, &said, out)?;
     }
     how_it_adds_up(answer, out)
+}
+
+/// Where quantiles stand among the rows, and how many rows lie beyond the least and the largest.
+fn ranks(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let values = answer.columns.iter().filter(|column| column.kind != Kind::Key);
+    for (place, column) in values.enumerate() {
+        let cells = || answer.rows.iter().filter_map(|row| row.values.get(place));
+        if column.kind != Kind::Value || column.quantile.is_none() {
+            continue;
+        }
+        let ranks = || cells().filter_map(|cell| cell.rank);
+        let most =
+            ranks().filter_map(|rank| rank.beyond).fold(None, |most: Option<f64>, beyond| {
+                Some(most.map_or(beyond, |most| most.max(beyond)))
+            });
+        let name = &column.name;
+        if let Some(beyond) = most {
+            let beyond = plural_of(beyond.ceil());
+            note("", &format!("{name}: {beyond} may lie beyond it"), out)?;
+            continue;
+        }
+        let low = ranks().map(|rank| rank.low).fold(f64::INFINITY, f64::min);
+        let high = ranks().map(|rank| rank.high).fold(f64::NEG_INFINITY, f64::max);
+        if low <= high {
+            let (low, high) = (rank_percent(low, f64::floor), rank_percent(high, f64::ceil));
+            note("", &format!("{name}: its rank is between {low} and {high}"), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// At most this many rows.
+fn plural_of(rows: f64) -> String {
+    let end = if rows > 1.0 { "s" } else { "" };
+    format!("at most {} row{end}", grouped(rows, 0))
+}
+
+/// A share of the rows, rounded outwards.
+fn rank_percent(share: f64, outwards: fn(f64) -> f64) -> String {
+    format!("{}%", short(outwards(share.clamp(0.0, 1.0) * 10_000.0) / 100.0))
 }
 
 /// What to know before rows are added up, and what was done for them to add up.
@@ -365,7 +406,12 @@ fn chosen_rows(chosen: Chosen, confidence: f64) -> String {
 }
 
 fn shown(cell: &Cell) -> [String; 2] {
+    let dated = cell.dated.as_ref().and_then(|dated| {
+        let Dated { value, low, high } = dated;
+        Some([value.clone()?, format!("{} to {}", low.as_ref()?, high.as_ref()?)])
+    });
     let [value, mut interval] = match (cell.value, cell.low, cell.high) {
+        _ if dated.is_some() => dated.unwrap_or_default(),
         (Some(value), Some(low), Some(high)) => {
             // A count that was drawn below zero is shown as none.
             let (value, interval) = estimate(value.max(low).min(high), low, high);
@@ -411,7 +457,10 @@ fn format_percent(confidence: f64) -> String {
 
 /// An end of a value's interval, or whether its goal is met, where a column shows that alone.
 fn of_a_value(side: Kind, cell: &Cell) -> String {
+    let dated = cell.dated.as_ref();
     match side {
+        Kind::Low if dated.is_some() => dated.and_then(|at| at.low.clone()).unwrap_or_default(),
+        Kind::High if dated.is_some() => dated.and_then(|at| at.high.clone()).unwrap_or_default(),
         Kind::Low => cell.low.map_or_else(String::new, short),
         Kind::High => cell.high.map_or_else(String::new, short),
         Kind::Met => cell.met.map_or_else(String::new, |met| met.to_string()),
@@ -456,9 +505,12 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                 },
                 Kind::Value => {
                     let Some(cell) = values.next() else { continue };
-                    for value in [cell.value, cell.low, cell.high] {
-                        if let Some(value) = value {
-                            write_number(value, &mut digits, out)?;
+                    let ends = [cell.value, cell.low, cell.high];
+                    for (value, dated) in ends.into_iter().zip(dates(cell)) {
+                        match (dated, value) {
+                            (Some(dated), _) => out.write_all(dated.as_bytes())?,
+                            (None, Some(value)) => write_number(value, &mut digits, out)?,
+                            (None, None) => {}
                         }
                         out.write_all(b",")?;
                     }
@@ -469,8 +521,13 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                 side => {
                     let Some(cell) = values.next() else { continue };
                     let end = if side == Kind::Low { cell.low } else { cell.high };
+                    let [_, low, high] = dates(cell);
+                    let dated = if side == Kind::Low { low } else { high };
                     match (side, end, cell.met) {
                         (Kind::Met, _, Some(met)) => write!(out, "{met}")?,
+                        (Kind::Low | Kind::High, _, _) if dated.is_some() => {
+                            out.write_all(dated.unwrap_or_default().as_bytes())?;
+                        }
                         (Kind::Low | Kind::High, Some(end), _) => {
                             write_number(end, &mut digits, out)?;
                         }
@@ -486,6 +543,12 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// A value and the ends of its interval as days or moments are written; nothing for numbers.
+fn dates(cell: &Cell) -> [Option<&str>; 3] {
+    let Some(Dated { value, low, high }) = &cell.dated else { return [None; 3] };
+    [value, low, high].map(Option::as_deref)
 }
 
 /// Writes a number in the fewest digits, without an exponent: as `Display` does, and faster, since

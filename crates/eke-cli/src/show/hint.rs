@@ -67,6 +67,7 @@ fn goal(error: &WrongGoal) -> String {
         | WrongGoal::NoSuchColumn { .. }
         | WrongGoal::ColumnTwice { .. }
         | WrongGoal::Error { .. }
+        | WrongGoal::Search(_)
         | WrongGoal::Line { .. }
         | WrongGoal::Distance { .. }
         | WrongGoal::Confidence { .. }

@@ -2,7 +2,7 @@
 
 use eke_budget::{Amount, Budget, Charge, Delta, Purchase, Rho};
 use eke_noise::{Confidence, Tolerance};
-use eke_sql::{Measure, Plan, Query, Shows};
+use eke_sql::{Measure, Plan, Query, Rank, Shows};
 use serde::Serialize;
 
 use crate::ask::cut::{CutPart, Cutting};
@@ -191,7 +191,9 @@ fn explain_level(
     let Question { sql, goal, columns, who } = question;
     let understood = understand_level(policy, sql, who, level)?;
     let Understood { query, payers, finest, datasets, .. } = understood;
-    let goals = &Goals::new(*goal, columns, &query)?;
+    // What is paid for by itself has its part of a price.
+    let shared = question.shared(crate::ask::Asking::parts(&query).max(1)).goal;
+    let goals = &Goals::new(shared, columns, &query)?;
     let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_group_count(plan) {
         _ if plan.keys.is_empty() => Keys::None,
@@ -208,10 +210,14 @@ fn explain_level(
     };
     let whole = own.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
     let times = price_times(plan);
-    let prices = Prices { plan, whole: whole.to_f64(), times, finest, goals };
+    let prices = Prices { plan, whole: whole.to_f64(), times, finest, goals, asked: goal };
     let (mut errors, mut sizes) = (Vec::new(), Vec::new());
     for (index, measure) in query.measures.iter().enumerate() {
         let shown = query.outputs.iter().find(|output| output.shows == Shows::Measure(index));
+        if let (Some(output), Measure::Quantile { search, rank }) = (shown, measure) {
+            let of = OfRank { query: &query, search: *search, rank: *rank, goal: goals.of(index) };
+            sizes.extend(prices.ranks(of, &output.name));
+        }
         if let Some((output, read)) = shown.zip(Read::of(measure, plan)) {
             let of = Of { read, goal: goals.of(index) };
             errors.extend(prices.errors(of, &output.name));
@@ -238,7 +244,7 @@ fn explain_level(
     let accounts = payers.names();
     let parts = datasets.iter().filter_map(|(name, _)| policy.dataset(name).ok());
     let part = parts.map(|dataset| dataset.cut_counts).min().unwrap_or(CutPart::NOTHING);
-    let cut_counts = Cutting::of(plan, part).is_wanted().then(|| part.get());
+    let cut_counts = Cutting::of(&query.reading(), part).is_wanted().then(|| part.get());
     let plan = query.describe();
     Ok(Explanation {
         plan,
@@ -273,9 +279,24 @@ struct Prices<'a> {
     times: f64,
     /// How far the asker sees a path.
     finest: Option<Amount<Rho>>,
-    /// The accuracies or the price that are asked for.
+    /// The accuracies or the price that are asked for, of what is paid for by itself.
     goals: &'a Goals,
+    /// That of the whole question.
+    asked: &'a Goal,
 }
+
+/// A quantile, and what it must come to.
+#[derive(Clone, Copy)]
+struct OfRank<'a> {
+    query: &'a Query,
+    search: usize,
+    rank: Rank,
+    goal: Goal,
+}
+
+/// How many times the price of one look at the right cut a search costs, about: what Wald's boundary
+/// costs with the goal as its gap, in simulations from 2.1 to 3.8.
+const OF_ONE_LOOK: f64 = 3.0;
 
 /// A measure, and what it must come to.
 #[derive(Clone, Copy)]
@@ -289,6 +310,14 @@ impl Prices<'_> {
     fn cost(&self, column: f64) -> Option<Cost> {
         let rho: Amount<Rho> = Amount::ceil(column * self.times).ok()?;
         Some(Cost::new(rho, Amount::ZERO))
+    }
+
+    /// The price that was asked for, as a whole; none if none was.
+    fn whole_price(&self) -> Option<Cost> {
+        match self.asked.accuracy {
+            Accuracy::Price(price) => Some(Cost::new(price, Amount::ZERO)),
+            Accuracy::Relative(_) | Accuracy::Absolute(_) => None,
+        }
     }
 
     /// Whether the asker sees a path that far.
@@ -384,6 +413,54 @@ impl Prices<'_> {
         lines
     }
 
+    /// The price of a question of which a group's paths of a search cost this together.
+    fn search_cost(&self, query: &Query, search: usize, group: f64) -> Option<Cost> {
+        let groups = keys::public_group_count(self.plan).unwrap_or(usize::MAX);
+        let times = weights(&query.searching(search)).times(groups);
+        let rho: Amount<Rho> = Amount::ceil(group * times).ok()?;
+        Some(Cost::new(rho, Amount::ZERO))
+    }
+
+    /// What a rank error costs in a group of this many rows, about: those of all its cuts and of the
+    /// number of its rows. None where no rank error is asked for.
+    ///
+    /// The rank is read off (C + (1 - 2q) N)/2, whose variance at the best split of a price is
+    /// `m² (1/2 + |1/2 - q|)²/(2 rho)`.
+    fn rank_price(&self, of: OfRank<'_>, rows: f64) -> Option<f64> {
+        let Accuracy::Relative(tolerance) = of.goal.accuracy else { return None };
+        let share = of.rank.share();
+        let unit = f64::from(self.plan.max_rows);
+        let deviation = tolerance.get() * rows / of.goal.confidence.quantile();
+        let split = 0.5 + (0.5 - share).abs();
+        Some(OF_ONE_LOOK * (unit * split / deviation).powi(2) / 2.0)
+    }
+
+    /// What the rank error that was asked for costs, by how many rows a group turns out to have.
+    fn ranks(&self, of: OfRank<'_>, name: &str) -> Vec<SizeAt> {
+        let line = |units: f64| {
+            let rows = units * f64::from(self.plan.max_rows);
+            let cost = self.search_cost(of.query, of.search, self.rank_price(of, rows)?)?;
+            let (rows, name) = (Some(rows), name.to_owned());
+            Some(SizeAt { name, size: None, rows, cost: Some(cost), after: Some(cost) })
+        };
+        UNITS.into_iter().filter_map(line).collect()
+    }
+
+    /// What all searches of a question cost, where groups have this many rows; none if that cannot
+    /// be told.
+    fn searches(&self, query: &Query, rows: f64) -> Option<f64> {
+        let mut group = vec![0.0f64; query.searches.len()];
+        for (index, measure) in query.measures.iter().enumerate() {
+            let &Measure::Quantile { search, rank } = measure else { continue };
+            let of = OfRank { query, search, rank, goal: self.goals.of(index) };
+            // Quantiles of one search have the number of rows in common, and some of its cuts.
+            *group.get_mut(search)? += self.rank_price(of, rows)?;
+        }
+        let costs = group.iter().enumerate();
+        let costs = costs.map(|(search, group)| Some(self.search_cost(query, search, *group)?.rho));
+        costs.sum()
+    }
+
     /// The price of one column of a fresh path at which the goal is met.
     fn column(&self, measure: Of, of: Sample, gamma: Option<f64>) -> Option<f64> {
         match measure.read {
@@ -407,7 +484,8 @@ impl Prices<'_> {
             (Accuracy::Price(price), true) => {
                 let price = price.to_f64() / self.times;
                 let seen = self.finest.map_or(price, |finest| price.min(finest.to_f64()));
-                self.cost(seen)
+                // A search goes as far as the price, whatever one path shows.
+                if query.searches.is_empty() { self.cost(seen) } else { self.whole_price() }
             }
             // Picks alone: their price is all of it.
             (_, false) => Some(Cost::default()),
@@ -436,7 +514,9 @@ impl Prices<'_> {
                 let needs = self.column(of, Self::sample(read, units), self.gammas(of)[0])?;
                 column = column.max(needs);
             }
-            let cost = self.cost(column).filter(|_| self.is_seen(column)).map(beside);
+            let searches = self.searches(query, units * f64::from(self.plan.max_rows))?;
+            let with = |cost: Cost| Cost { rho: cost.rho + searches, ..cost };
+            let cost = self.cost(column).filter(|_| self.is_seen(column)).map(beside).map(with);
             Some(Total { units: Some(units), cost })
         };
         let mut totals: Vec<Total> = UNITS.into_iter().filter_map(total).collect();

@@ -71,6 +71,9 @@ fn unbounded(plan: &Plan) -> Plan {
             Summand::Distinct { expr, kind, .. } => {
                 Summand::Distinct { expr: expr.clone(), kind: *kind, most: 0 }
             }
+            Summand::Ranks { expr, kind, .. } => {
+                Summand::Ranks { expr: expr.clone(), kind: *kind, low: 0, high: 0, grid: 0 }
+            }
             other => other.clone(),
         };
         Sum { summand, exponent: 0 }

@@ -134,6 +134,7 @@ mod tests {
             limit: None,
             passes: 0,
             least: None,
+            searches: Vec::new(),
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod levels;
 pub(crate) mod observer;
+pub(crate) mod quantile;
 pub(crate) mod question;
 pub(crate) mod read;
 pub(crate) mod round;
@@ -32,8 +33,8 @@ pub use observer::{Observer, SoFar};
 pub use question::{Accuracy, ColumnGoals, Goal, Question, Who};
 pub use shown::additive::{Additive, Margins, NotAdditive, TotalsCover};
 pub use shown::answer::{
-    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped,
-    Suppressed, Unmet, WhyFewer,
+    Answer, Cell, Chosen, Column, Cost, Dated, Fewer, InEpsilon, Kind, Ordered, PickError, RankOf,
+    Row, Stopped, Suppressed, Unmet, WhyFewer,
 };
 pub use shown::covers::{Clamp, Covers};
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
@@ -42,6 +43,7 @@ pub use state::stored::rewritten;
 pub use top::Sorting;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +57,7 @@ use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::ask::cut::Cutting;
 use crate::ask::goals::Goals;
+use crate::ask::quantile::Searching;
 use crate::ask::round::{KnownPrices, Round};
 use crate::ask::shown::answer::{self, Found};
 use crate::ask::shown::post::{self, Shown};
@@ -108,6 +111,10 @@ pub(crate) struct Asking<'a> {
     furthest: Option<Amount<Rho>>,
     /// How far it sees their ranking.
     furthest_picks: Option<Amount<Rho>>,
+    /// What searches have found: by measure, and then by group.
+    searched: BTreeMap<usize, Vec<Found>>,
+    /// How many looks they took at most.
+    search_looks: u32,
 }
 
 /// Where a walk has come to.
@@ -153,27 +160,12 @@ impl Engine {
         observer: &dyn Observer,
     ) -> Result<Answer, EngineError> {
         let prepared = self.prepare(&question.sql, level, &question.who)?;
-        let context = Context::new(self, &prepared, (&question.who, &question.sql), observer)?;
-        let goals = Goals::new(question.goal, &question.columns, &prepared.query)?;
-        let route = Route::of(&prepared.query, &goals, &prepared.payers.unit.budget);
-        let (spent, spent_delta) = (Amount::ZERO, Amount::ZERO);
-        let mut asking = Asking {
-            context,
-            question,
-            goals,
-            known: None,
-            bounded: None,
-            truth: None,
-            prices: None,
-            cuts: Cutting::of(&prepared.query.plan, prepared.cut_part),
-            spent,
-            spent_delta,
-            route,
-            audience: Audience::default(),
-            reads: None,
-            furthest: prepared.finest,
-            furthest_picks: prepared.finest,
-        };
+        // What is paid for by itself has its part of a price.
+        let parts = Asking::parts(&prepared.query).max(1);
+        let shared =
+            if parts > 1 { Cow::Owned(question.shared(parts)) } else { Cow::Borrowed(question) };
+        let question = &*shared;
+        let mut asking = self.asking(&prepared, question, observer)?;
         let answer = asking.in_turn();
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
@@ -189,6 +181,38 @@ impl Engine {
         }
         asking.context.leave_audience(std::mem::take(&mut asking.audience));
         answer.map_err(|error| self.as_seen_by(&question.who, error))
+    }
+
+    /// A question on its way, of which nothing has been looked up.
+    pub(crate) fn asking<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        question: &'a Question,
+        observer: &'a dyn Observer,
+    ) -> Result<Asking<'a>, EngineError> {
+        let context = Context::new(self, prepared, (&question.who, &question.sql), observer)?;
+        let goals = Goals::new(question.goal, &question.columns, &prepared.query)?;
+        Searching::check(&prepared.query, &goals)?;
+        let route = Route::of(&prepared.query, &goals, &prepared.payers.unit.budget);
+        Ok(Asking {
+            context,
+            question,
+            goals,
+            known: None,
+            bounded: None,
+            truth: None,
+            prices: None,
+            cuts: Cutting::of(&prepared.query.reading(), prepared.cut_part),
+            searched: BTreeMap::new(),
+            search_looks: 0,
+            spent: Amount::ZERO,
+            spent_delta: Amount::ZERO,
+            route,
+            audience: Audience::default(),
+            reads: None,
+            furthest: prepared.finest,
+            furthest_picks: prepared.finest,
+        })
     }
 
     /// Holds something back until its slot, if an analyst waits for it.
@@ -294,7 +318,11 @@ impl<'a> Asking<'a> {
 
     /// What of the groups' prices one unit pays.
     pub(crate) fn weights(&self) -> GroupWeights<Rho> {
-        weights::weights(self.plan())
+        match self.plan().sums.is_empty() {
+            // Nothing but quantiles.
+            true => weights::weights(&self.context.prepared.query.reading()),
+            false => weights::weights(self.plan()),
+        }
     }
 
     /// What the asker's accounts have left: the least of them.
@@ -338,6 +366,9 @@ impl<'a> Asking<'a> {
         if query.measures.is_empty() {
             return self.keys_alone(left, keys);
         }
+        if query.plan.sums.is_empty() {
+            return self.quantiles_alone(left, keys);
+        }
         let mut stored = None;
         if let Some(groups) = self.known.as_ref().filter(|groups| !groups.is_empty()) {
             let state = self.new_state(groups)?;
@@ -356,8 +387,10 @@ impl<'a> Asking<'a> {
         }
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
         self.check_unit(stored.as_ref(), keys)?;
-        let beside = self.cuts_cost(more);
-        let may_cost = more.plus(keys).and_then(|cost| cost.plus(beside));
+        let parts = u32::try_from(Self::parts(query)).unwrap_or(u32::MAX);
+        let all = more.times(parts).unwrap_or(Amount::MAX);
+        let beside = self.cuts_cost(all);
+        let may_cost = all.plus(keys).and_then(|cost| cost.plus(beside));
         let may_cost = may_cost.unwrap_or(Amount::MAX).min(left);
         self.confirm(may_cost, left)?;
         self.reads = Some(self.context.observer.clock().now());
@@ -386,6 +419,7 @@ impl<'a> Asking<'a> {
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
+        self.search_all(&groups, more)?;
         let (most, tier) = self.column_most((&self.question.goal, self.route), Some(&state), more);
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let least = state.bundle.step_prices().0;
@@ -622,7 +656,9 @@ impl<'a> Asking<'a> {
     pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
         if self.bounded.is_none() {
             let read =
-                self.context.read(self.plan(), false, |error| EngineError::Rows(error, paid))?;
+                self.context.read(&self.context.prepared.query.reading(), false, |error| {
+                    EngineError::Rows(error, paid)
+                })?;
             self.bounded = Some(read);
         }
         Ok(self.bounded.as_ref().expect("just computed"))
@@ -648,7 +684,8 @@ impl<'a> Asking<'a> {
     ) -> Result<Finished, EngineError> {
         let query = &self.context.prepared.query;
         let goal = &self.question.goal;
-        let found = self.with_evidence(state, found)?;
+        let found = self.with_searched(found);
+        let found = self.with_evidence(state, &found)?;
         let Shown { columns, rows, groups: shown, chosen, suppressed } =
             post::table(query, groups, &post::known(query, &found), &self.goals);
         let (left, left_delta) = self.left()?;
@@ -678,7 +715,7 @@ impl<'a> Asking<'a> {
             free: self.spent.is_zero() && self.spent_delta.is_zero(),
             fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO)),
             alone: Cost::new(alone, Amount::ZERO),
-            looks,
+            looks: looks.max(self.search_looks),
             chosen,
             suppressed,
             sums_too_large: self.adds_up_too_large(groups.len()),
@@ -690,7 +727,7 @@ impl<'a> Asking<'a> {
             epsilon: self.in_epsilon(self.spent).filter(|_| !goal.is_one()),
             covers: Some(Covers {
                 cut: self.cuts.counts().cloned(),
-                ..Covers::of(self.plan(), &self.context.unit().name)
+                ..Covers::of(&query.reading(), &self.context.unit().name)
             }),
         };
         let answer = self.with_what_lacks(answer, (groups.len(), &shown), &found, left);

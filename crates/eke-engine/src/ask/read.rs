@@ -44,7 +44,7 @@ impl Read {
                 let (sum, count) = ((sum, of.sum.step), (count, of.count.step));
                 Some(Self::Average { sum, count, of })
             }
-            Measure::Derived { .. } | Measure::Beside(_) => None,
+            Measure::Derived { .. } | Measure::Beside(_) | Measure::Quantile { .. } => None,
         }
     }
 
@@ -199,9 +199,11 @@ pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
     let step = plan.sums[sum].step();
     let (low, high, centre) = match plan.sums[sum].summand {
         Summand::Value { low, high, centre, .. } => (low, high, centre),
-        Summand::Rows | Summand::Present(_) | Summand::Units | Summand::Distinct { .. } => {
-            (0, 1, 0)
-        }
+        Summand::Rows
+        | Summand::Present(_)
+        | Summand::Units
+        | Summand::Distinct { .. }
+        | Summand::Ranks { .. } => (0, 1, 0),
     };
     let length = |steps: i64| double(steps) * step;
     let (low, high, centre) = (length(low), length(high), length(centre));

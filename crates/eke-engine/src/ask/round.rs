@@ -132,6 +132,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         let (answer, body, name) = match answer {
             None => (None, Vec::new(), None),
             Some(found) => {
+                let found = asking.with_searched(&found);
                 let of = asking.of(state, alone(own));
                 let mut finished = asking.finish(of, &found, walk.looks())?;
                 let body = finished.write(state.bundle.id(), &found)?;

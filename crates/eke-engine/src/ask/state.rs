@@ -4,6 +4,7 @@
 //! A state goes on with what is stored: it reads the rounds that it does not have yet, and those
 //! alone. A round is added to it and to the ledger together.
 
+pub(crate) mod cuts;
 pub(crate) mod stored;
 pub(crate) mod stored_answer;
 
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use eke_budget::purchase::{GroupError, GroupPrices, GroupWeights};
+use eke_budget::purchase::{GroupError, GroupPrices, GroupWeights, PathPrices};
 use eke_budget::{Amount, PathId, Rho};
 use eke_ledger::Key;
 use eke_noise::Bundle;
@@ -19,8 +20,10 @@ use eke_noise::path::{BundleError, Column};
 use eke_sql::Value;
 
 use crate::ask::shown::answer::Found;
+use crate::ask::state::cuts::Cuts;
 use crate::ask::state::stored::{Given, Head, Json, Round, damaged};
 use crate::error::EngineError;
+use crate::rows::Place;
 
 /// The keys of each group.
 pub(crate) type Groups = Arc<[Vec<Value>]>;
@@ -38,6 +41,9 @@ pub(crate) struct State {
     version: Version,
     /// Answers that an older eke stored with the paths, by account, measures and goal.
     old: BTreeMap<String, Vec<Vec<Found>>>,
+    /// What each path of the bundle is of, where these are the cuts of a search: there are as many
+    /// as were looked at, and not one for each group.
+    cuts: Option<Cuts>,
 }
 
 /// Which of the things that were ever stored of a path a state is.
@@ -86,7 +92,47 @@ impl State {
         let bundle = Bundle::open(question, columns, count)?;
         let (paid, old) = (BTreeMap::new(), BTreeMap::new());
         let nothing = vec![Amount::ZERO; groups.len()].into();
-        Ok(Self { groups, bundle, paid, nothing, version: Version::Nothing, old })
+        Ok(Self { groups, bundle, paid, nothing, version: Version::Nothing, old, cuts: None })
+    }
+
+    /// The paths of a search, of which nothing has been revealed and no cut was looked at.
+    pub(crate) fn of_cuts(
+        search: PathId,
+        groups: Groups,
+        column: Column,
+    ) -> Result<Self, BundleError> {
+        let bundle = Bundle::growing(search, vec![column])?;
+        let (paid, old, nothing) = (BTreeMap::new(), BTreeMap::new(), Arc::from([]));
+        let (version, cuts) = (Version::Nothing, Some(Cuts::default()));
+        Ok(Self { groups, bundle, paid, nothing, version, old, cuts })
+    }
+
+    /// What the paths are of, where these are the cuts of a search.
+    pub(crate) fn cuts(&self) -> Option<&Cuts> {
+        self.cuts.as_ref()
+    }
+
+    /// The path of a group at a place, which is added if there is none. Until a round is added it
+    /// is nowhere but here.
+    pub(crate) fn cut(&mut self, group: u32, place: Place) -> Result<u32, EngineError> {
+        let cuts = self.cuts.as_mut().ok_or_else(damaged)?;
+        if let Some(path) = cuts.path(group, place) {
+            return Ok(path);
+        }
+        let path = cuts.add(group, place).ok_or_else(damaged)?;
+        self.bundle.extend(1).map_err(EngineError::damaged)?;
+        self.make_room();
+        Ok(path)
+    }
+
+    /// Makes room for what accounts have paid for paths that were added.
+    fn make_room(&mut self) {
+        let paths = self.bundle.groups();
+        if self.nothing.len() < paths {
+            // Twice as many: they come one by one.
+            self.nothing = vec![Amount::ZERO; 2 * paths].into();
+        }
+        self.paid.values_mut().for_each(|paid| paid.resize(paths, Amount::ZERO));
     }
 
     /// Whether something is stored of it.
@@ -118,6 +164,10 @@ impl State {
         stored: Option<&[u8]>,
         rounds: impl FnOnce(u32, u32) -> Result<Vec<(u32, Vec<u8>)>, EngineError>,
     ) -> Result<bool, EngineError> {
+        if self.cuts.as_ref().is_some_and(Cuts::has_unstored) {
+            // They may have other numbers by now.
+            self.empty()?;
+        }
         let Some(bytes) = stored else { return Ok(false) };
         if Json::is(bytes) {
             let version = Version::Json(blake3::hash(bytes));
@@ -184,7 +234,8 @@ impl State {
             head.alone.insert(account.clone(), alone);
         }
         head.answers.extend(answer.map(|(name, key)| (name, Given::Request(key))));
-        let round = round.write(&self.bundle, points)?;
+        let round = round.write(&self.bundle, points, self.cuts.as_ref().map(Cuts::unstored))?;
+        self.cuts.iter_mut().for_each(Cuts::store);
         let written = Written { head: head.write(self.bundle.id()), round };
         self.version = Version::Rounds(head);
         Ok(written)
@@ -193,6 +244,8 @@ impl State {
     /// What all that an account has paid for would cost on its own.
     pub(crate) fn alone(&self, account: &str, weights: &GroupWeights<Rho>) -> Amount<Rho> {
         let Some(paid) = self.paid.get(account) else { return Amount::ZERO };
+        let of_groups = self.cuts.is_some().then(|| self.paid_for_groups(account));
+        let paid = of_groups.as_ref().unwrap_or(paid);
         let prices = GroupPrices::weighing_at(paid, weights.clone());
         prices.map_or(Amount::MAX, |prices| prices.price())
     }
@@ -212,6 +265,12 @@ impl State {
     fn empty(&mut self) -> Result<(), EngineError> {
         let columns = self.bundle.columns().to_vec();
         let groups = Arc::clone(&self.groups);
+        if self.cuts.is_some() {
+            let column = columns.first().copied().ok_or_else(damaged)?;
+            let empty = Self::of_cuts(self.bundle.question(), groups, column);
+            *self = empty.map_err(EngineError::damaged)?;
+            return Ok(());
+        }
         *self = Self::new(self.bundle.question(), groups, columns).map_err(EngineError::damaged)?;
         Ok(())
     }
@@ -229,12 +288,13 @@ impl State {
             return Err(EngineError::damaged("it has another number of groups"));
         }
         let (groups, nothing) = (Arc::clone(&self.groups), Arc::clone(&self.nothing));
-        Ok(Self { groups, bundle, paid, nothing, version, old })
+        Ok(Self { groups, bundle, paid, nothing, version, old, cuts: None })
     }
 
     /// Adds a round that is stored.
     fn add(&mut self, increment: u32, bytes: &[u8], head: &Head) -> Result<(), EngineError> {
-        let round = Round::read(bytes, &mut self.bundle)?;
+        let round = Round::read(bytes, &mut self.bundle, self.cuts.as_mut())?;
+        self.make_room();
         let before = match &self.version {
             Version::Rounds(own) => Some(own.next),
             Version::Nothing | Version::Json(_) => None,
@@ -255,7 +315,7 @@ impl State {
         paid: impl IntoIterator<Item = (&'p String, &'p Vec<(u32, Amount<Rho>)>)>,
     ) -> Result<(), EngineError> {
         for (account, steps) in paid {
-            let none = || vec![Amount::ZERO; self.groups.len()];
+            let none = || vec![Amount::ZERO; self.bundle.groups()];
             let prices = self.paid.entry(account.clone()).or_insert_with(none);
             for &(group, to) in steps {
                 *prices.get_mut(group as usize).ok_or_else(damaged)? = to;
@@ -266,7 +326,38 @@ impl State {
 
     /// What an account has paid for each group.
     pub(crate) fn paid(&self, account: &str) -> &[Amount<Rho>] {
-        self.paid.get(account).map_or(&self.nothing, Vec::as_slice)
+        let nothing = || &self.nothing[..self.bundle.groups()];
+        self.paid.get(account).map_or_else(nothing, Vec::as_slice)
+    }
+
+    /// The prices of an account's paths, where these are the cuts of a search: as [`State::prices`].
+    pub(crate) fn path_prices(
+        &self,
+        account: &str,
+        recorded: Amount<Rho>,
+        weights: &GroupWeights<Rho>,
+    ) -> Result<PathPrices<Rho>, GroupError> {
+        let groups = u32::try_from(self.groups.len()).map_err(|_| GroupError::TooLarge)?;
+        let of = self.cuts.iter().flat_map(|cuts| cuts.all().iter().map(|&(group, _)| group));
+        let paths = of.zip(self.paid(account).iter().copied());
+        let prices = PathPrices::at(paths, groups, weights.clone())?;
+        match recorded.minus(prices.price()) {
+            Some(lost) => prices.and_lost(lost),
+            None => Ok(prices),
+        }
+    }
+
+    /// What an account has paid for each group in all its paths, where these are the cuts of a
+    /// search.
+    pub(crate) fn paid_for_groups(&self, account: &str) -> Vec<Amount<Rho>> {
+        let mut sums = vec![Amount::ZERO; self.groups.len()];
+        let of = self.cuts.iter().flat_map(|cuts| cuts.all().iter().map(|&(group, _)| group));
+        for (group, &paid) in of.zip(self.paid(account)) {
+            if let Some(sum) = sums.get_mut(group as usize) {
+                *sum = sum.plus(paid).unwrap_or(Amount::MAX);
+            }
+        }
+        sums
     }
 
     /// The prices of an account's groups, as its account has recorded them in all.

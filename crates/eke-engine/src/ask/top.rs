@@ -65,7 +65,9 @@ impl Route {
     /// How the groups of a question are found, from public information alone.
     pub(crate) fn of(query: &Query, goals: &Goals, unit: &Budget) -> Self {
         let count = query.limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
-        let Some(sum) = query.largest_first() else { return Self::Everything };
+        // Quantiles are searched in all groups: whose they are is decided by nothing that is picked.
+        let sum = query.largest_first().filter(|_| query.searches.is_empty());
+        let Some(sum) = sum else { return Self::Everything };
         if !query.shows_values() {
             return Self::Keys { sum, count: count.unwrap_or(u32::MAX) };
         }
@@ -296,8 +298,11 @@ impl Asking<'_> {
         picked: &[u32],
     ) -> Result<Answer, EngineError> {
         let outputs = &self.context.prepared.query.outputs;
-        let columns =
-            outputs.iter().map(|output| Column { name: output.name.clone(), kind: Kind::Key });
+        let columns = outputs.iter().map(|output| Column {
+            name: output.name.clone(),
+            kind: Kind::Key,
+            quantile: None,
+        });
         let row = |&group: &u32| {
             let keys = outputs.iter().filter_map(|output| match output.shows {
                 Shows::Key(index) => Some(json(&groups[group as usize][index])),

@@ -260,6 +260,7 @@ impl Walk {
             MeasureRule::Average(..)
             | MeasureRule::Derived(_)
             | MeasureRule::Part(_)
+            | MeasureRule::Searched
             | MeasureRule::Beside(_) => None,
         };
         let mut lasts: Vec<Amount<Rho>> = self.rules[0].iter().filter_map(last).collect();
@@ -428,7 +429,10 @@ impl Walk {
                 continue;
             }
             let seen = match rule {
-                MeasureRule::Derived(_) | MeasureRule::Part(_) | MeasureRule::Beside(_) => None,
+                MeasureRule::Derived(_)
+                | MeasureRule::Part(_)
+                | MeasureRule::Beside(_)
+                | MeasureRule::Searched => None,
                 MeasureRule::Sum(Read::Sum { column, .. }, _) => {
                     let look = |value| {
                         let price = bundle.worth(group, *column, at);
@@ -645,6 +649,9 @@ fn end_beside(standings: &mut [Standing], rules: &[MeasureRule]) {
         return;
     }
     for (standing, rule) in standings.iter_mut().zip(rules) {
+        if let MeasureRule::Searched = rule {
+            *standing = Standing::Done(Found::nothing(Stopped::Met));
+        }
         if let (MeasureRule::Beside(_), Standing::Follows(evidence)) = (rule, &*standing) {
             let (value, evidence) = (evidence.map(|evidence| evidence.sum), *evidence);
             let ending = Stopped::Met;

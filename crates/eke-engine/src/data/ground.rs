@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use eke_budget::{Amount, Rho};
-use eke_sql::{Query, Table, Type};
+use eke_sql::{Measure, Query, Table, Type};
 
 use crate::ask::question::Who;
 use crate::data::ids::Ids;
@@ -50,6 +50,14 @@ pub(crate) fn understand_level(
     let widest: Vec<_> = policy.datasets.values().map(|dataset| dataset.widest.clone()).collect();
     let query = eke_sql::plan_level(sql, &ground.tables, &widest, level)?;
     let query = showing_enough_units(policy, query)?;
+    let is_followed =
+        |measure: &Measure| !matches!(measure, Measure::Beside(_) | Measure::Quantile { .. });
+    if query.least.is_some()
+        && !query.searches.is_empty()
+        && !query.measures.iter().any(is_followed)
+    {
+        return Err(NotAnswered::QuantilesOfFew.into());
+    }
     // Nothing limits how far the steward sees paths.
     let unasked = who.analyst().and_then(|_| eke_sql::plan_unasked(sql, &ground.tables, level));
     let mut understood = ground.understood(policy, query, who)?;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use eke_budget::number::ParameterError;
 use eke_budget::{Amount, Rho};
 use eke_noise::select::RankingError;
+use eke_noise::stopping::GoalError;
 use eke_select::SelectError;
 
 use super::short;
@@ -23,6 +24,9 @@ pub enum WrongGoal {
         /// What was asked for.
         error: f64,
     },
+    /// One that quantiles are not searched to.
+    #[error("{0}")]
+    Search(#[from] GoalError),
     /// A line that no answer can be held against.
     #[error("the line at {line} is out of range: write one that an answer can come near")]
     Line {
@@ -336,6 +340,12 @@ pub enum NotAnswered {
         "an AVG is two sums, and only one can be held against a line: watch the SUM or the COUNT"
     )]
     WatchOfAverage,
+    /// It asks for quantiles alone of rows that must be about enough units.
+    #[error(
+        "rows that are about too few units are left out (min_units), which is decided by a count \
+         beside the quantiles: select a COUNT too"
+    )]
+    QuantilesOfFew,
     /// A watch of several numbers.
     #[error("a watch has one answer a step: select one COUNT or SUM")]
     WatchOfSeveral,

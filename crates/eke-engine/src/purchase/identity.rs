@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Question,
     /// A ranking of groups.
     Ranking,
+    /// The cuts of a search for quantiles.
+    Search,
     /// The counts of units that are cut in a question.
     Cuts,
     /// A selection of keys.
@@ -43,6 +45,7 @@ impl Purpose {
         match self {
             Self::Question => "eke question 1",
             Self::Ranking => "eke ranking 1",
+            Self::Search => "eke search 1",
             Self::Cuts => "eke cut counts 1",
             Self::Keys => "eke selection of keys 1",
             Self::Watch => "eke watch 1",

@@ -23,6 +23,7 @@ use crate::rows::column::listed::{AnyColumn, ListNames, Made, Naming};
 use crate::rows::column::lower::{self, LowerError};
 use crate::rows::column::parts::{Parts, PartsMade};
 use crate::rows::pass::bounding::{BatchRows, HashKey};
+use crate::rows::pass::cells;
 use crate::rows::pass::values;
 use crate::rows::scan::Wanted;
 
@@ -43,6 +44,8 @@ pub(crate) struct Contributions {
     steps: Vec<Steps>,
     /// What different values are counted of.
     values: Vec<Parts>,
+    /// What is searched in, and the grid of each search.
+    cells: Vec<(Parts, GridRounding)>,
     /// What their digests are made with.
     digest_key: HashKey,
     /// Whether rows whose keys are not listed come along, marked.
@@ -60,6 +63,7 @@ pub(crate) struct ListsMade {
     keys: Vec<KeyMade>,
     steps: Vec<PartsMade>,
     values: Vec<PartsMade>,
+    cells: Vec<PartsMade>,
 }
 
 #[derive(Default)]
@@ -116,19 +120,26 @@ impl Contributions {
             _ => None,
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
+        let cells = plan.sums.iter().filter_map(|sum| cells_of(sum, &columns));
+        let cells = cells.collect::<Result<Vec<_>, _>>()?;
         let computed = filter.iter().chain(&keys).chain(steps.iter().map(|(expr, _)| expr));
         let texts = columns.iter().filter(|(_, kind)| *kind == Type::Text).count()
-            + computed.chain(&values).map(ColumnExpr::texts).sum::<usize>();
+            + computed
+                .chain(&values)
+                .chain(cells.iter().map(|(expr, _)| expr))
+                .map(ColumnExpr::texts)
+                .sum::<usize>();
         let parts = |expr| Parts::new(expr, &columns, rows_at_a_time(texts, LIST_ROWS));
         let filter = filter.map(parts);
         let keys = plan.keys.iter().zip(keys).map(|(key, expr)| KeyOf::new(key, parts(expr)));
         let keys = keys.collect();
         let steps = steps.into_iter().map(|(expr, step)| step(parts(expr))).collect();
         let values = values.into_iter().map(parts).collect();
+        let cells = cells.into_iter().map(|(expr, grid)| (parts(expr), grid)).collect();
         let digest_key = values::digest_key(hash_key);
         let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
         let unlisted = false;
-        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key, unlisted, texts })
+        Ok(Self { wanted, filter, unit, keys, steps, values, cells, digest_key, unlisted, texts })
     }
 
     /// The same, where rows whose keys are not listed come along, marked, if there are units that
@@ -175,6 +186,7 @@ impl Contributions {
         made.keys.resize_with(self.keys.len(), KeyMade::default);
         made.steps.resize_with(self.steps.len(), PartsMade::default);
         made.values.resize_with(self.values.len(), PartsMade::default);
+        made.cells.resize_with(self.cells.len(), PartsMade::default);
         let (mut unit, mut columns) = (None, columns);
         let mut takes_part = BooleanBuffer::new_set(rows);
         if self.unit.is_some() {
@@ -205,6 +217,9 @@ impl Contributions {
         for (values, made) in self.values.iter().zip(&mut made.values) {
             let values = values.compute(&columns, rows, made).plain();
             steps.extend(values::digests(&self.digest_key, &values, rows));
+        }
+        for ((values, grid), made) in self.cells.iter().zip(&mut made.cells) {
+            steps.push(cells_in(&values.compute(&columns, rows, made).plain(), *grid, rows));
         }
         if self.unlisted {
             let mark = |row| i64::from(!all_listed.value(row));
@@ -290,7 +305,7 @@ fn steps_of(
 ) -> Option<Result<(ColumnExpr, MakeSteps), LowerError>> {
     let lowered = |expr: &Expr| lower::lower(expr, columns);
     match &sum.summand {
-        Summand::Rows | Summand::Units | Summand::Distinct { .. } => None,
+        Summand::Rows | Summand::Units | Summand::Distinct { .. } | Summand::Ranks { .. } => None,
         Summand::Present(expr) => {
             let one = sum.one();
             let present = move |total| Steps::Present(total, one);
@@ -310,6 +325,28 @@ fn steps_of(
                 Ok((total, Box::new(move |total| Steps::Value(total, step)) as MakeSteps))
             }))
         }
+    }
+}
+
+/// What a sum searches in, and its grid, if it searches.
+fn cells_of(
+    sum: &Sum,
+    columns: &[(String, Type)],
+) -> Option<Result<(ColumnExpr, GridRounding), LowerError>> {
+    let Summand::Ranks { expr, kind, low, high, grid } = &sum.summand else { return None };
+    let grid = GridRounding { exponent: *grid, low: *low, high: *high, centre: *low };
+    Some(lower::typed(expr, *kind, columns).map(|expr| (expr, grid)))
+}
+
+/// The cells that values are in, as the steps that bring them.
+fn cells_in(values: &Column, grid: GridRounding, rows: usize) -> Int64Array {
+    let whole = |value: i64| cells::bringing(grid.of_int(value));
+    match values {
+        Column::Int(array) => array.unary(whole),
+        Column::Float(array) => array.unary(|value| cells::bringing(grid.of_float(value))),
+        Column::Date(array) => array.unary(|days| whole(i64::from(days))),
+        Column::Timestamp(array) => array.unary(whole),
+        Column::Bool(_) | Column::Text(_) => Int64Array::new_null(rows),
     }
 }
 

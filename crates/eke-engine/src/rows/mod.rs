@@ -42,6 +42,7 @@ use crate::rows::groups::Groups;
 pub use crate::rows::held::HeldRows;
 pub use crate::rows::lookup::PublicRows;
 use crate::rows::pass::bounding::{HashKey, Limits};
+use crate::rows::pass::cells::{CellRuns, Searching};
 use crate::rows::pass::cuts::{CutCell, CutTally};
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::values::Bringing;
@@ -165,9 +166,21 @@ impl From<LowerError> for RowsError {
     }
 }
 
+/// What is asked of where values lie: at a cut, what lies below it less what does not; or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Place {
+    All,
+    /// The lower end of a cell, by its number.
+    Cut(u64),
+}
+
 /// The bounded sums of a plan, group by group. Exact: they may leave only through noise.
 pub struct Bounded {
     sums: Vec<Sum>,
+    /// What is searched in.
+    searches: Vec<Sum>,
+    /// Where values lie.
+    cells: CellRuns,
     max_rows: u32,
     /// Whether rows are counted in steps, and not whole.
     has_parts: bool,
@@ -318,8 +331,12 @@ impl Bounded {
     /// What no rows give.
     #[must_use]
     pub fn empty(plan: &Plan) -> Self {
+        let is_search = |sum: &Sum| matches!(sum.summand, Summand::Ranks { .. });
+        let (searches, sums) = plan.sums.iter().cloned().partition(is_search);
         Self {
-            sums: plan.sums.clone(),
+            sums,
+            searches,
+            cells: CellRuns::default(),
             max_rows: plan.max_rows,
             has_parts: plan.max_rows_in_all.is_some(),
             groups: Groups::new(plan.keys.iter().map(|key| key.kind).collect()),
@@ -329,9 +346,10 @@ impl Bounded {
         }
     }
 
-    /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values.
-    pub(crate) fn of(plan: &Plan, groups: RecordBatch) -> Self {
-        let mut bounded = Self::empty(plan);
+    /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values; and
+    /// where values lie in them.
+    pub(crate) fn of(plan: &Plan, groups: RecordBatch, cells: CellRuns) -> Self {
+        let mut bounded = Self { cells, ..Self::empty(plan) };
         bounded.groups.hold(groups);
         bounded
     }
@@ -345,6 +363,82 @@ impl Bounded {
     pub fn columns(&self, groups: &[Vec<Value>]) -> Result<Exact<Columns>, RowsError> {
         let sensitivities = self.sums.iter().map(|sum| sensitivity(sum, self.max_rows)).collect();
         Ok(Exact::new(Columns(self.find(groups)?), sensitivities))
+    }
+
+    /// Of a search and these groups, what lies below a cut less what lies above it, or all that there
+    /// is; zero where nothing is asked for.
+    ///
+    /// - Theorem: quantile-cells (docs/theorems.md)
+    /// - Proves: adding or removing a unit changes each of them by at most [`Sum::sensitivity`], in
+    ///   the groups that it touches
+    /// - Assumes: as [`bounded`]
+    /// - Deviates: nothing
+    /// - Checked by: `removing_a_unit_changes_no_more_than_the_plan_says`,
+    ///   `where_values_lie_is_what_a_plain_reading_says`
+    ///
+    /// # Errors
+    /// What was put on disk cannot be read back.
+    pub(crate) fn places(
+        &self,
+        search: usize,
+        places: &[Option<(&[Value], Place)>],
+    ) -> Result<Exact<Columns>, RowsError> {
+        let Some(sum) = self.searches.get(search) else {
+            return Err(RowsError::failed("there is no such search"));
+        };
+        let bounds = vec![sensitivity(sum, self.max_rows)];
+        Ok(Exact::new(Columns(vec![self.lying(search, places)?]), bounds))
+    }
+
+    fn lying(
+        &self,
+        search: usize,
+        places: &[Option<(&[Value], Place)>],
+    ) -> Result<Vec<i64>, RowsError> {
+        const MOST: i64 = 1 << 62;
+        let number = u32::try_from(search).map_err(RowsError::failed)?;
+        let (mut name, mut last): (Vec<u8>, Option<&[Value]>) = (Vec::new(), None);
+        let mut lying = Vec::with_capacity(places.len());
+        for place in places {
+            let &Some((group, place)) = place else {
+                lying.push(0);
+                continue;
+            };
+            if last != Some(group) {
+                name.clear();
+                group.iter().for_each(|value| column::encoding::push_value(value, &mut name));
+                last = Some(group);
+            }
+            let cut = match place {
+                Place::Cut(cut) => cut,
+                Place::All => 0,
+            };
+            let (below, all) = self.cells.below(&name, number, cut).map_err(RowsError::failed)?;
+            let lies = match place {
+                Place::Cut(_) => below.saturating_sub(all.saturating_sub(below)),
+                Place::All => all,
+            };
+            lying.push(lies.clamp(-MOST, MOST));
+        }
+        Ok(lying)
+    }
+
+    /// Where values lie: truths, for tests of this crate alone.
+    ///
+    /// # Panics
+    /// What was put on disk cannot be read back.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn lies(&self, search: usize, group: &[Value], cut: Option<u64>) -> i64 {
+        let place = cut.map_or(Place::All, Place::Cut);
+        self.lying(search, &[Some((group, place))]).expect("cells that can be read")[0]
+    }
+
+    /// Whether cells were put on disk, for tests of this crate.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn has_cells_on_disk(&self) -> bool {
+        self.cells.is_on_disk()
     }
 
     /// The one sum of a plan without keys, with what one unit can change it by under this
@@ -508,6 +602,8 @@ impl Bounded {
                                 let count = found.number(row, 1 + stepped + with_values);
                                 count.saturating_mul(one)
                             }
+                            // It is no column.
+                            Summand::Ranks { .. } => 0,
                         };
                         let total = total.clamp(-MOST, MOST);
                         column[place] = i64::try_from(total).unwrap_or_default();
@@ -645,7 +741,7 @@ fn run(
                 }
             };
             let mut bounded = Bounded::empty(&plan);
-            bounded.spills = pass.run(pieces, &mut bounded.groups).await?;
+            (bounded.spills, bounded.cells) = pass.run(pieces, &mut bounded.groups).await?;
             bounded.cuts = *cuts.lock().unwrap_or_else(PoisonError::into_inner);
             // All workers have ended, and the pass with them.
             let holding = holding.and_then(Arc::into_inner);
@@ -692,6 +788,12 @@ fn most_values(plan: &Plan) -> Vec<u32> {
     plan.sums.iter().filter_map(most).collect()
 }
 
+/// What a row counts for in each search.
+fn ones_of_searches(plan: &Plan) -> Vec<i64> {
+    let searches = plan.sums.iter().filter(|sum| matches!(sum.summand, Summand::Ranks { .. }));
+    searches.map(Sum::one).collect()
+}
+
 /// What a plan lets each unit add.
 pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
     Limits {
@@ -699,6 +801,7 @@ pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashK
         keys: plan.keys.iter().map(|key| key.kind).collect(),
         steps: contributions.steps(),
         bringing: Bringing::new(most_values(plan), &hash_key),
+        searching: Searching::new(ones_of_searches(plan), &hash_key),
         unlisted: contributions.brings_unlisted(),
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,

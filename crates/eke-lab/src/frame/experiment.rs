@@ -152,6 +152,7 @@ static EXPERIMENTS: &[Experiment] = &[
     crate::experiments::toplist::REDDIT,
     crate::experiments::toplist::ZIPF,
     // Ours.
+    crate::experiments::quantiles::QUANTILES,
 ];
 
 #[cfg(test)]

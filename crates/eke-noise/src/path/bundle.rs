@@ -6,7 +6,8 @@
 //! value per group.
 //!
 //! Invariants: a group's points are linked from fine to coarse; the finest is the end of an
-//! increment; no point is finer than what was paid for.
+//! increment; no point is finer than what was paid for; groups are added, never taken away, and
+//! only to a bundle that was opened to grow.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -67,7 +68,8 @@ const MANY: u32 = 64;
 ///   `a_bundle_takes_only_its_own_next_receipt`,
 ///   `an_older_copy_of_a_geometric_bundle_takes_no_later_step`,
 ///   `an_older_copy_of_a_bundle_draws_no_second_coarser_point`,
-///   `what_is_prepared_is_what_can_be_drawn`
+///   `what_is_prepared_is_what_can_be_drawn`,
+///   `groups_that_are_added_change_nothing_of_those_before`
 ///
 /// A step is taken by the bundle as it stands, and by no older copy of it. Increments of Gaussian
 /// noise are independent, so a round that was paid for and lost stays a gap there; a step of
@@ -90,6 +92,8 @@ pub struct Bundle<C: BundleLaw> {
 pub(super) struct Stored {
     question: PathId,
     id: PathId,
+    /// Whether groups may be added to it.
+    grows: bool,
     /// Who has paid for it so far.
     pub(super) payer: Option<Arc<str>>,
     pub(super) columns: Vec<Column>,
@@ -147,6 +151,9 @@ pub enum BundleError {
     /// There are none, or one has no share.
     #[error("a bundle needs columns, each with a share of the price of at least one")]
     NoShare,
+    /// Its groups were fixed when it was opened, or there would be more than can be numbered.
+    #[error("no groups can be added to this bundle")]
+    Fixed,
     /// What is stored does not hang together.
     #[error("what is stored of the bundle does not hang together: it is not a bundle, or damaged")]
     Damaged,
@@ -158,12 +165,57 @@ impl<C: BundleLaw> Bundle<C> {
     /// # Errors
     /// There are no columns, or one has no share.
     pub fn open(question: PathId, columns: Vec<Column>, groups: u32) -> Result<Self, BundleError> {
+        Self::empty(question, columns, groups, false)
+    }
+
+    /// A bundle that has no groups yet, for a question with this digest. Groups are added with
+    /// [`Bundle::extend`], when it is known which paths are wanted: the cuts of a search
+    /// ([`stopping::search`](crate::stopping::search)).
+    ///
+    /// Its name does not contain how many groups it has, so that receipts for the first ones stay
+    /// good; it is no name of a bundle whose groups are fixed. The caller says, for good, what each
+    /// group stands for, and stores that before anything is drawn for it: the truth of a group must
+    /// be that of the same path in every round.
+    ///
+    /// # Errors
+    /// There are no columns, or one has no share.
+    pub fn growing(question: PathId, columns: Vec<Column>) -> Result<Self, BundleError> {
+        Self::empty(question, columns, 0, true)
+    }
+
+    /// Adds groups after the last one, of which nothing has been revealed. Nothing that there is
+    /// changes. What is stored is as many groups as there are, and [`Bundle::add`] wants them
+    /// added first.
+    ///
+    /// # Errors
+    /// The groups of this bundle are fixed, or there would be more than can be numbered.
+    pub fn extend(&mut self, groups: u32) -> Result<(), BundleError> {
+        let now = u32::try_from(self.stored.finest.len()).unwrap_or(NONE);
+        let total = now.checked_add(groups).filter(|&total| total < NONE);
+        let total = total.filter(|_| self.stored.grows).ok_or(BundleError::Fixed)?;
+        self.stored.finest.resize(total as usize, NONE);
+        Ok(())
+    }
+
+    /// Whether groups can be added to it.
+    #[must_use]
+    pub fn grows(&self) -> bool {
+        self.stored.grows
+    }
+
+    fn empty(
+        question: PathId,
+        columns: Vec<Column>,
+        groups: u32,
+        grows: bool,
+    ) -> Result<Self, BundleError> {
         if columns.is_empty() || columns.iter().any(|column| column.share == 0) {
             return Err(BundleError::NoShare);
         }
         let mut stored = Stored {
             question,
             id: question,
+            grows,
             payer: None,
             columns,
             finest: vec![NONE; groups as usize],
@@ -540,7 +592,10 @@ fn name<C: BundleLaw>(stored: &Stored) -> PathId {
     let mut name = blake3::Hasher::new_derive_key("eke bundle 1");
     name.update(stored.question.digest());
     name.update(C::NAME.as_bytes());
-    name.update(&(stored.finest.len() as u64).to_le_bytes());
+    // Of a bundle that grows the number of groups is not in its name: a number that no other has
+    // stands there.
+    let groups = if stored.grows { u64::MAX } else { stored.finest.len() as u64 };
+    name.update(&groups.to_le_bytes());
     for column in &stored.columns {
         name.update(&column.sensitivity.get().to_bits().to_le_bytes());
         name.update(&column.share.to_le_bytes());
@@ -764,6 +819,7 @@ impl<C: BundleLaw> TryFrom<Listed> for Bundle<C> {
         let mut stored = Stored {
             question,
             id,
+            grows: false,
             payer,
             columns,
             finest,
@@ -778,7 +834,9 @@ impl<C: BundleLaw> TryFrom<Listed> for Bundle<C> {
         for (((price, start), coarser), end) in points {
             stored.push(price, start, coarser, end);
         }
-        // Also the name must be that of the columns, for this currency.
+        // Also the name must be that of the columns, for this currency. It says whether groups may
+        // be added.
+        stored.grows = stored.id != name::<C>(&stored);
         if !stored.hangs_together() || stored.id != name::<C>(&stored) {
             return Err(BundleError::Damaged);
         }

@@ -30,6 +30,24 @@ pub enum GoalError {
     /// Not an absolute error.
     #[error("absolute error {0} is out of range: write a number from 1 to 1e12 steps of the grid")]
     Steps(f64),
+    /// Not a quantile.
+    #[error("quantile {0} is out of range: write a number above 0 and below 1, such as 0.5")]
+    Quantile(f64),
+    /// Not an error of a rank.
+    #[error("rank error {0} is out of range: write a number from 0.000001 to 0.5, such as 0.01")]
+    Rank(f64),
+    /// Not an error of a quantile in cells.
+    #[error("an error of {0} cells of the grid is out of range: write a number above 0")]
+    Cells(f64),
+    /// Not the levels of a grid.
+    #[error("a grid of {0} levels is out of range: from 1 to 64 are possible")]
+    Levels(u8),
+    /// Not a sensitivity or step of rows.
+    #[error("rows of no finite sensitivity or step cannot be searched")]
+    Rows,
+    /// A least or largest value within an error of values.
+    #[error("the least or largest value has no error in its unit: ask for an error of its rank")]
+    Extreme,
 }
 
 macro_rules! number {

@@ -7,6 +7,7 @@ pub(crate) mod gaussian_rule;
 pub(crate) mod goal;
 pub(crate) mod pure_rule;
 pub(crate) mod schedule;
+pub mod search;
 pub(crate) mod sequence;
 pub(crate) mod side;
 

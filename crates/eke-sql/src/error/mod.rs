@@ -271,6 +271,25 @@ pub enum BoundsError {
         /// What is added up.
         written: String,
     },
+    /// Both ends are the same, where it is asked where values lie.
+    #[error("`{written}` can have one value alone, so all its quantiles are that value")]
+    OneValue {
+        /// What is asked about.
+        written: String,
+    },
+    /// Nothing says between which days or moments the values lie.
+    #[error(
+        "{function}({written}) has no bounds: write WHERE {written} BETWEEN {kind} '…' AND {kind} \
+         '…', with two constants"
+    )]
+    UnboundedMoments {
+        /// The function.
+        function: String,
+        /// What it is of.
+        written: String,
+        /// DATE or TIMESTAMP.
+        kind: &'static str,
+    },
     /// Something that is no bound.
     #[error(
         "`{written}` is no bound: write groups, rows, values or rows_in_all with a number of 1 or \

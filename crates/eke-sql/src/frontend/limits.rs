@@ -91,8 +91,13 @@ pub(crate) fn checked(expr: Expr) -> Result<Expr, SqlError> {
 
 /// How often a plan goes through texts for a row, if that is within the limits, where they were
 /// gone through this often before: none of it depends on what the row holds.
-pub(crate) fn checked_work(plan: &Plan, table: &Table, before: usize) -> Result<usize, SqlError> {
-    let passes = plan.exprs().map(|expr| expr.passes(&|name| table.kind(name)));
+pub(crate) fn checked_work<'e>(
+    (plan, searched): (&'e Plan, impl Iterator<Item = &'e Expr>),
+    table: &Table,
+    before: usize,
+) -> Result<usize, SqlError> {
+    let exprs = plan.exprs().chain(searched);
+    let passes = exprs.map(|expr| expr.passes(&|name| table.kind(name)));
     let passes = passes.sum::<usize>() + before;
     if passes > PASSES {
         return Err(too_much_text());

@@ -11,6 +11,7 @@ use crate::error::{
 use crate::expr::canonical::{canonical, run, sort_key};
 use crate::expr::display::list;
 use crate::frontend::asked_bounds::{AskedBounds, Widest};
+use crate::frontend::bind::quantile;
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, GroupBy, bare, clauses, no, no_set, none, parts};
 use crate::frontend::from::relations::relations_of;
@@ -20,7 +21,7 @@ use crate::frontend::parse;
 use crate::frontend::rows::{Relation, Scope, Source};
 use crate::frontend::sets::{self, Sets, Totals};
 use crate::frontend::settings;
-use crate::plan::aggregate::{Aggregates, OfUnit};
+use crate::plan::aggregate::{Aggregates, Bounded, OfUnit};
 use crate::plan::averages::Ratios;
 use crate::plan::grid;
 use crate::plan::keys;
@@ -301,6 +302,8 @@ fn answer<'a>(
         filter = Some(limits::checked(run(Binary::And, both))?);
     }
     let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
+    let is_cut = limit.is_some() || top.is_some();
+    within.checked_quantiles(shown.iter().flatten(), &order, (having.as_ref(), is_cut))?;
     let is_value = |expr: &&Expr| !matches!(expr, Expr::Key(_));
     shown.iter().flatten().filter(is_value).for_each(|expr| measures.shows(expr));
     order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
@@ -357,10 +360,11 @@ fn answer<'a>(
     let (in_group, in_all) = in_all(*max_rows_in_all, max_groups, max_rows);
     let parts = &rows.parts;
     let unit = OfUnit { column: unit_column, parts, rows: in_group, values: max_values };
-    let (sums, found) =
+    let bounded =
         aggregates.into_inner().bounded((&rows.table, &policy, &conditions), unit, &gone)?;
+    let Bounded { sums, searches, measures: found } = bounded;
     // Where no rows are added up, it makes no difference how many there are.
-    let (max_rows, max_rows_in_all) = match sums.iter().any(Sum::adds_rows) {
+    let (max_rows, max_rows_in_all) = match sums.iter().chain(&searches).any(Sum::adds_rows) {
         true => (in_group, in_all),
         false => (max_rows, None),
     };
@@ -387,19 +391,21 @@ fn answer<'a>(
         max_rows,
         max_rows_in_all,
     };
+    let of_searches = || searches.iter().filter_map(Sum::expr);
     if let Some(from) = rows.rows.clone() {
         let (from, filter) = from.settled(plan.filter.take());
         plan.filter = filter;
-        let used = plan.exprs().flat_map(Expr::columns).collect();
+        let used = plan.exprs().chain(of_searches()).flat_map(Expr::columns).collect();
         let from = from.pruned(&used);
         plan.rows = Some(from);
     }
-    let passes = limits::checked_work(&plan, &rows.table, rows.passes)?;
+    let passes = limits::checked_work((&plan, of_searches()), &rows.table, rows.passes)?;
     if let Some(from) = &mut plan.rows {
         from.look_at_most(limits::most_pairs(passes));
     }
     let least = None;
-    let query = Query { plan, measures, outputs, having, order, offset, limit, passes, least };
+    let query =
+        Query { plan, measures, outputs, having, order, offset, limit, passes, least, searches };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     // Keys that no value decides about are listed, or selected, and nothing else is computed.
     let by_values = !query.measures.is_empty();
@@ -540,8 +546,8 @@ impl Within<'_> {
     fn items(&self, projection: &[ast::SelectItem]) -> Result<Vec<Item>, SqlError> {
         let binder = self.binder("SELECT", &[]);
         let mut items = Vec::new();
-        for item in projection {
-            let (expr, alias) = match item {
+        for item in &each_quantile(projection)? {
+            let (expr, alias) = match &**item {
                 ast::SelectItem::UnnamedExpr(expr) => (expr, None),
                 ast::SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
                 ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..) => {
@@ -568,7 +574,8 @@ impl Within<'_> {
                      alias that stands before them",
                 ));
             }
-            if item.is_value() && !matches!(item.bound.kind, Some(Type::Int | Type::Float)) {
+            let is_number = matches!(item.bound.kind, Some(Type::Int | Type::Float));
+            if item.is_value() && !is_number && !self.is_quantile(&item.bound.expr) {
                 return Err(Unsupported::form(
                     expr,
                     "what is made of noisy values is a number, with an interval of its own; select \
@@ -581,6 +588,44 @@ impl Within<'_> {
             return Err(SyntaxError::SelectsNothing.into());
         }
         Ok(items)
+    }
+
+    /// Whether an expression over aggregates is a quantile and nothing else.
+    fn is_quantile(&self, expr: &Expr) -> bool {
+        matches!(expr, Expr::Measure(index) if self.aggregates.borrow().is_quantile(*index))
+    }
+
+    /// Quantiles are shown as they are found, and sorted by.
+    fn checked_quantiles<'e>(
+        &self,
+        shown: impl Iterator<Item = &'e Expr>,
+        order: &'e [Order],
+        (having, is_cut): (Option<&Expr>, bool),
+    ) -> Result<(), SqlError> {
+        if !self.aggregates.borrow().has_quantiles() {
+            return Ok(());
+        }
+        let has = |expr: &Expr| expr.any(&|part| self.is_quantile(part));
+        let is_made = |expr: &Expr| has(expr) && !self.is_quantile(expr);
+        if shown.chain(order.iter().map(|order| &order.by)).any(is_made) {
+            return Err(none(
+                "Expressions over quantiles",
+                "select each quantile by itself, and compute with what the answer shows",
+            ));
+        }
+        if having.is_some_and(has) {
+            return Err(no(
+                "HAVING by a quantile",
+                "choose rows in WHERE, or among those of the answer",
+            ));
+        }
+        if is_cut && order.iter().any(|order| has(&order.by)) {
+            return Err(no(
+                "LIMIT beside ORDER BY a quantile",
+                "take LIMIT out, or sort by a COUNT, SUM or AVG",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether ORDER BY, where there is one, sorts by the keys as they were written: that is how
@@ -658,6 +703,38 @@ impl Within<'_> {
         }
         Ok(key)
     }
+}
+
+/// The items of SELECT, where one that asks for several quantiles is one for each.
+fn each_quantile(
+    projection: &[ast::SelectItem],
+) -> Result<Vec<Cow<'_, ast::SelectItem>>, SqlError> {
+    let mut items = Vec::with_capacity(projection.len());
+    for item in projection {
+        let (expr, alias) = match item {
+            ast::SelectItem::UnnamedExpr(expr) => (expr, None),
+            ast::SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+            _ => {
+                items.push(Cow::Borrowed(item));
+                continue;
+            }
+        };
+        let Some(several) = quantile::several(expr)? else {
+            items.push(Cow::Borrowed(item));
+            continue;
+        };
+        items.extend(several.into_iter().map(|(expr, share)| {
+            Cow::Owned(match alias {
+                None => ast::SelectItem::UnnamedExpr(expr),
+                Some(alias) => {
+                    let value = format!("{}_{share}", alias.value);
+                    let alias = ast::Ident { value, ..alias.clone() };
+                    ast::SelectItem::ExprWithAlias { expr, alias }
+                }
+            })
+        }));
+    }
+    Ok(items)
 }
 
 /// What is bound over an answer: keys and measures.

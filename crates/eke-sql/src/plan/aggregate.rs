@@ -9,7 +9,8 @@ use crate::plan::bounds;
 use crate::plan::grid;
 use crate::plan::keys;
 use crate::plan::narrow::Conditions;
-use crate::{Expr, Measure, SqlError, Sum, Summand, Table, Type, Value};
+use crate::plan::ranks;
+use crate::{Expr, Measure, Rank, SqlError, Sum, Summand, Table, Type, Value};
 
 /// What is asked for, over canonical expressions.
 #[derive(Clone, Debug)]
@@ -34,6 +35,15 @@ pub(crate) enum Aggregate {
     },
     /// Another one, by its index, over all groups together.
     Total(usize),
+    /// One of the values, in their order.
+    Quantile {
+        expr: Expr,
+        kind: Type,
+        rank: Rank,
+        /// As it is written, for refusals.
+        function: String,
+        written: String,
+    },
 }
 
 impl Aggregate {
@@ -50,6 +60,9 @@ impl Aggregate {
                 a == b && c == d
             }
             (Self::Total(a), Self::Total(b)) => a == b,
+            (Self::Quantile { expr: a, rank: c, .. }, Self::Quantile { expr: b, rank: d, .. }) => {
+                a == b && c == d
+            }
             _ => false,
         }
     }
@@ -122,9 +135,23 @@ impl Aggregates {
 
     /// Whether an aggregate is one sum, and not a quotient or a total.
     pub(crate) fn is_sum(&self, index: usize) -> bool {
-        let other =
-            |one: &Aggregate| matches!(one, Aggregate::Average { .. } | Aggregate::Total(_));
+        let other = |one: &Aggregate| {
+            matches!(
+                one,
+                Aggregate::Average { .. } | Aggregate::Total(_) | Aggregate::Quantile { .. }
+            )
+        };
         self.0.get(index).is_some_and(|one| !other(one))
+    }
+
+    /// Whether an aggregate is one of the values, in their order.
+    pub(crate) fn is_quantile(&self, index: usize) -> bool {
+        matches!(self.0.get(index), Some(Aggregate::Quantile { .. }))
+    }
+
+    /// Whether one of them is.
+    pub(crate) fn has_quantiles(&self) -> bool {
+        self.0.iter().any(|one| matches!(one, Aggregate::Quantile { .. }))
     }
 
     /// The sums of a plan, in their canonical order, and how the measures come from them, where
@@ -135,7 +162,7 @@ impl Aggregates {
         (table, policy, conditions): (&Table, &Table, &Conditions<'_>),
         unit: OfUnit<'_>,
         gone: &BTreeSet<usize>,
-    ) -> Result<(Vec<Sum>, Vec<Measure>), SqlError> {
+    ) -> Result<Bounded, SqlError> {
         let (unit_column, max_rows) = (unit.column, unit.rows);
         let counted = |expr: &Expr| {
             let kind = if expr.never_null(unit_column) {
@@ -160,9 +187,31 @@ impl Aggregates {
             let ends = wide.filter(|wide| reach(*wide) <= reach(narrow)).unwrap_or(narrow);
             grid::value(expr.clone(), ends, max_rows, centred, written)
         };
+        let searched = |of: (&Expr, Type), function: &str, written: &str| {
+            let (expr, kind) = of;
+            let own = (expr.clone(), kind);
+            if let Type::Date | Type::Timestamp = kind {
+                let ends = conditions.between(plain(expr), kind);
+                let name = if kind == Type::Date { "DATE" } else { "TIMESTAMP" };
+                let unbounded = || BoundsError::UnboundedMoments {
+                    function: function.to_owned(),
+                    written: written.to_owned(),
+                    kind: name,
+                };
+                return ranks::moments(own, ends.ok_or_else(unbounded)?, max_rows, written);
+            }
+            let known = bounds::bounds(expr, table, unit_column);
+            let known = known.or_else(|| conditions.bounds_of(expr, table));
+            let ends = known.ok_or_else(|| BoundsError::Unbounded {
+                function: function.to_owned(),
+                written: written.to_owned(),
+            })?;
+            ranks::numbers(own, ends, max_rows, written)
+        };
         // Each measure with its sums first, then the sums sorted and without repetition, then
         // indices.
         let mut needed: Vec<(Sum, Option<Sum>)> = Vec::new();
+        let mut searches: Vec<Sum> = Vec::new();
         for aggregate in &self.0 {
             needed.push(match aggregate {
                 Aggregate::Rows => (grid::count(Summand::Rows, max_rows), None),
@@ -179,16 +228,27 @@ impl Aggregates {
                 Aggregate::Average { expr, counted: of, written } => {
                     (valued(expr, written, true)?, Some(counted(of)))
                 }
+                Aggregate::Quantile { expr, kind, function, written, .. } => {
+                    let sum = searched((expr, *kind), function, written)?;
+                    if !searches.contains(&sum) {
+                        searches.push(sum.clone());
+                    }
+                    (sum, None)
+                }
             });
         }
         let mut sums: Vec<Sum> = Vec::new();
-        let kept = (0..).zip(&needed).filter(|(index, _)| !gone.contains(index));
+        let kept = (0..)
+            .zip(&needed)
+            .filter(|(index, _)| !gone.contains(index) && !self.is_quantile(*index));
         for sum in kept.flat_map(|(_, (sum, count))| [Some(sum), count.as_ref()]).flatten() {
             if !sums.contains(sum) {
                 sums.push(sum.clone());
             }
         }
         sums.sort_by_cached_key(order);
+        searches.sort_by_cached_key(order);
+        let place_in = |sum: &Sum| searches.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let place = |sum: &Sum| sums.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let measures = needed
             .iter()
@@ -196,10 +256,34 @@ impl Aggregates {
             .map(|((sum, count), aggregate)| match (count, aggregate) {
                 (Some(count), _) => Measure::Average { sum: place(sum), count: place(count) },
                 (None, Aggregate::Total(_)) => Measure::Total(place(sum)),
+                (None, Aggregate::Quantile { rank, .. }) => {
+                    Measure::Quantile { search: place_in(sum), rank: *rank }
+                }
                 (None, _) => Measure::Sum(place(sum)),
             })
             .collect();
-        Ok((sums, measures))
+        Ok(Bounded { sums, searches, measures })
+    }
+}
+
+/// What aggregates come from.
+pub(crate) struct Bounded {
+    /// What is added up, in its canonical order.
+    pub(crate) sums: Vec<Sum>,
+    /// What quantiles are searched in, in the same order.
+    pub(crate) searches: Vec<Sum>,
+    /// How each aggregate comes from these.
+    pub(crate) measures: Vec<Measure>,
+}
+
+/// What an expression is where it is not NULL by a condition of FILTER.
+fn plain(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Case { branches, otherwise: None } => match branches.as_slice() {
+            [(_, one)] => one,
+            _ => expr,
+        },
+        expr => expr,
     }
 }
 
@@ -219,5 +303,6 @@ fn order(sum: &Sum) -> (u8, String, i64) {
         Summand::Present(expr) => (2, canonical::sort_key(expr), 0),
         Summand::Value { expr, centre, .. } => (3, canonical::sort_key(expr), *centre),
         Summand::Distinct { expr, .. } => (4, canonical::sort_key(expr), 0),
+        Summand::Ranks { expr, .. } => (5, canonical::sort_key(expr), 0),
     }
 }

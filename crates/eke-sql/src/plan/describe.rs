@@ -49,6 +49,16 @@ impl Query {
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let mut lines = self.plan.describe();
+        // Whom it counts comes last.
+        let counts = lines.pop();
+        for (index, search) in self.searches.iter().enumerate() {
+            let described = search.describe(self.plan.max_rows);
+            lines.push(crate::error::line(
+                &format!("search {}: {described}", index + 1),
+                usize::MAX,
+            ));
+        }
+        lines.extend(counts);
         for (index, measure) in self.measures.iter().enumerate() {
             let from = match measure {
                 Measure::Sum(sum) => format!("sum {}", sum + 1),
@@ -58,6 +68,7 @@ impl Query {
                 }
                 Measure::Derived { value, .. } => value.to_string(),
                 Measure::Beside(sum) => format!("sum {}, which is not shown", sum + 1),
+                Measure::Quantile { search, rank } => format!("{rank} of search {}", search + 1),
             };
             lines.push(format!("measure {}: {from}", index + 1));
         }
@@ -126,6 +137,9 @@ impl Sum {
                 "different values of {expr} ({kind}), at most {} of each unit and group",
                 plural(u64::from(*most), "value")
             ),
+            Summand::Ranks { expr, kind, low, high, grid } => {
+                format!("rows by where {expr} ({kind}) lies, at places {low} .. {high} of 2^{grid}")
+            }
         };
         if let Summand::Value { low, high, centre, .. } = self.summand {
             // Writing to a text does not fail.

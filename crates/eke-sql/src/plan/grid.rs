@@ -58,11 +58,7 @@ pub(crate) fn value(
         }
         .into());
     }
-    let steps = |end: f64| {
-        crate::expr::evaluate::int_of_float(end).filter(|end| end.unsigned_abs() <= 1 << 53)
-    };
-    let ends = (steps(scale(low, -exponent).floor()), steps(scale(high, -exponent).ceil()));
-    let (Some(low), Some(high)) = ends else {
+    let Some((low, high)) = steps_outwards((low, high), exponent) else {
         return Err(BoundsError::TooManySteps { written: written.to_owned() }.into());
     };
     let centre = if centred { (low + high).div_euclid(2) } else { 0 };
@@ -71,6 +67,26 @@ pub(crate) fn value(
         return Err(BoundsError::TooClose { written: written.to_owned() }.into());
     }
     Ok(sum)
+}
+
+/// The exponent of the steps of which a range has two to this power, about, or fewer where doubles
+/// are too coarse for that; none if there is no such range.
+pub(crate) fn of_range((low, high): (f64, f64), bits: i32) -> Option<i32> {
+    let range = high / 2.0 - low / 2.0;
+    if range <= 0.0 || !range.is_finite() {
+        return None;
+    }
+    let exponent = log2(range) + 1 - bits;
+    let exponent = exponent.max(log2(low.abs().max(high.abs())) + 1 - END_BITS);
+    (exponent.abs() <= STEEPEST).then_some(exponent)
+}
+
+/// Two ends in whole steps, rounded outwards; none if they are too large.
+pub(crate) fn steps_outwards((low, high): (f64, f64), exponent: i32) -> Option<(i64, i64)> {
+    let steps = |end: f64| {
+        crate::expr::evaluate::int_of_float(end).filter(|end| end.unsigned_abs() <= 1 << 53)
+    };
+    Some((steps(scale(low, -exponent).floor())?, steps(scale(high, -exponent).ceil())?))
 }
 
 /// The largest power of two that is not larger, for a positive finite double.

@@ -54,7 +54,7 @@ impl Query {
             Measure::Sum(sum) | Measure::Total(sum) => *sum == added,
             Measure::Average { sum, count } => *sum == added || *count == added,
             // Its parts are measures of their own.
-            Measure::Derived { .. } | Measure::Beside(_) => false,
+            Measure::Derived { .. } | Measure::Beside(_) | Measure::Quantile { .. } => false,
         };
         (!self.measures.iter().any(is_made_of)).then_some(added)
     }
@@ -73,8 +73,8 @@ impl Query {
                     moved(sum);
                     moved(count);
                 }
-                // It is over measures, which stay where they are.
-                Measure::Derived { .. } => {}
+                // It is over measures, which stay where they are; or in no sum.
+                Measure::Derived { .. } | Measure::Quantile { .. } => {}
             }
         }
         place
@@ -89,7 +89,10 @@ impl Plan {
             Summand::Units => true,
             // With a bound on all rows, a row of a unit in many groups counts for less than one.
             Summand::Rows => self.max_rows == 1 && self.max_rows_in_all.is_none(),
-            Summand::Present(_) | Summand::Value { .. } | Summand::Distinct { .. } => false,
+            Summand::Present(_)
+            | Summand::Value { .. }
+            | Summand::Distinct { .. }
+            | Summand::Ranks { .. } => false,
         })
     }
 }

@@ -14,12 +14,14 @@ pub(crate) mod keys;
 pub(crate) mod least;
 pub(crate) mod measures;
 pub(crate) mod narrow;
+pub(crate) mod ranks;
 pub(crate) mod rows;
 
 use eke_budget::Adjacency;
 use serde::{Deserialize, Serialize};
 
 pub use least::LeastUnits;
+pub use ranks::Rank;
 
 use crate::{Expr, RowSource, Type, Value};
 
@@ -130,6 +132,25 @@ pub enum Summand {
         /// How many values of one unit take part in a group.
         most: u32,
     },
+    /// Where values lie: a row whose expression is not NULL counts as one at its nearest place of
+    /// the grid (halves up), clamped to `low..=high`, places being whole numbers of steps of
+    /// `2^grid`. What is released is, at a cut, how many rows are at most there, less how many are
+    /// beyond (signed rank), and how many there are. A date counts in days, a timestamp in
+    /// microseconds.
+    #[doc(alias = "quantile")]
+    Ranks {
+        /// What is ordered.
+        expr: Expr,
+        /// Its type.
+        #[serde(rename = "of")]
+        kind: Type,
+        /// The least place.
+        low: i64,
+        /// The largest place.
+        high: i64,
+        /// The steps between places are two to this power.
+        grid: i32,
+    },
 }
 
 impl Plan {
@@ -144,12 +165,7 @@ impl Plan {
 
     /// All expressions over its rows.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        let sums = self.sums.iter().filter_map(|sum| match &sum.summand {
-            Summand::Present(expr)
-            | Summand::Value { expr, .. }
-            | Summand::Distinct { expr, .. } => Some(expr),
-            Summand::Rows | Summand::Units => None,
-        });
+        let sums = self.sums.iter().filter_map(Sum::expr);
         self.filter.iter().chain(self.keys.iter().map(|key| &key.expr)).chain(sums)
     }
 
@@ -183,11 +199,25 @@ impl Sum {
         1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
     }
 
+    /// The expression that it is of; none where rows or units are counted.
+    #[must_use]
+    pub fn expr(&self) -> Option<&Expr> {
+        match &self.summand {
+            Summand::Present(expr)
+            | Summand::Value { expr, .. }
+            | Summand::Distinct { expr, .. }
+            | Summand::Ranks { expr, .. } => Some(expr),
+            Summand::Rows | Summand::Units => None,
+        }
+    }
+
     /// Whether rows are added up, and not each unit or value counted once.
     #[must_use]
     pub fn adds_rows(&self) -> bool {
         match self.summand {
-            Summand::Rows | Summand::Present(_) | Summand::Value { .. } => true,
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => {
+                true
+            }
             Summand::Units | Summand::Distinct { .. } => false,
         }
     }
@@ -200,6 +230,7 @@ impl Sum {
             // A unit that is added brings values, and takes none away.
             Summand::Rows | Summand::Present(_) | Summand::Units | Summand::Distinct { .. } => true,
             Summand::Value { low, high, centre, .. } => low >= centre || high <= centre,
+            Summand::Ranks { .. } => false,
         }
     }
 
@@ -211,7 +242,9 @@ impl Sum {
             Summand::Distinct { most, .. } => {
                 return self.one().unsigned_abs().saturating_mul(u64::from(*most));
             }
-            Summand::Rows | Summand::Present(_) => self.one().unsigned_abs(),
+            Summand::Rows | Summand::Present(_) | Summand::Ranks { .. } => {
+                self.one().unsigned_abs()
+            }
             Summand::Value { low, high, centre, .. } => {
                 low.abs_diff(*centre).max(high.abs_diff(*centre))
             }
@@ -231,6 +264,7 @@ impl Sum {
                 return (0, self.one().saturating_mul(i64::from(*most)));
             }
             Summand::Rows | Summand::Present(_) => (0, self.one()),
+            Summand::Ranks { .. } => (-self.one(), self.one()),
             Summand::Value { low, high, centre, .. } => {
                 (low.saturating_sub(*centre), high.saturating_sub(*centre))
             }
@@ -265,6 +299,10 @@ pub struct Query {
     /// How many units a row must be about to be shown, where the policy says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<LeastUnits>,
+    /// What quantiles are searched in, over the rows of the plan: each has paths of its own, which
+    /// are none of the columns of the plan's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Sum>,
 }
 
 impl Query {
@@ -285,6 +323,22 @@ impl Query {
             }
             _ => None,
         }
+    }
+
+    /// The plan of all that is computed from its rows in one pass: what is added up, and then what
+    /// quantiles are searched in.
+    #[must_use]
+    pub fn reading(&self) -> Plan {
+        let mut plan = self.plan.clone();
+        plan.sums.extend(self.searches.iter().cloned());
+        plan
+    }
+
+    /// The plan of one of the searches alone: what names its paths.
+    #[must_use]
+    pub fn searching(&self, search: usize) -> Plan {
+        let sums = self.searches.get(search).cloned().into_iter().collect();
+        Plan { sums, ..self.plan.clone() }
     }
 
     /// Whether something is a share of a total over all groups.
@@ -329,6 +383,13 @@ pub enum Measure {
     /// A sum of the plan, by its index, that is never shown and has no goal: it is seen as far as
     /// the values beside it take their group.
     Beside(usize),
+    /// One of the values of the rows, in their order.
+    Quantile {
+        /// The search that it is found by, by its index.
+        search: usize,
+        /// Which of the values.
+        rank: Rank,
+    },
 }
 
 /// A column of an answer.

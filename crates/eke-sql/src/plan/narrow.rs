@@ -216,6 +216,11 @@ impl<'a> Conditions<'a> {
         range
     }
 
+    /// Between which days or microseconds an expression is; none if one end is open.
+    pub(crate) fn between(&self, expr: &Expr, kind: Type) -> Option<(i64, i64)> {
+        self.ends(expr, kind)
+    }
+
     /// Between what an expression is that conditions compare with constants as it stands; none if
     /// one end is open.
     pub(crate) fn bounds_of(&self, expr: &Expr, table: &Table) -> Option<(f64, f64)> {

@@ -138,7 +138,7 @@ impl CutCells {
 fn counts_rows(plan: &Plan) -> bool {
     plan.sums.iter().any(|sum| match sum.summand {
         Summand::Units | Summand::Distinct { .. } => false,
-        Summand::Rows | Summand::Present(_) | Summand::Value { .. } => true,
+        Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => true,
     })
 }
 

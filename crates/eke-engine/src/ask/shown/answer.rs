@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Budget, Charge, Delta, Rho};
 use eke_noise::stopping::{Ending, Estimate};
-use eke_sql::{Measure, Plan, Value, scalar};
+use eke_sql::{Measure, Plan, Type, Value, scalar};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::read::Read;
@@ -213,6 +213,82 @@ pub struct Column {
     pub name: String,
     /// What it shows.
     pub kind: Kind,
+    /// What its values are, where they are quantiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Ordered>,
+}
+
+/// What the values of a quantile are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ordered {
+    /// Numbers.
+    Numbers,
+    /// Days, counted from 1970-01-01.
+    Days,
+    /// Moments, in microseconds from 1970-01-01.
+    Moments,
+}
+
+/// Where the value of a quantile stands among the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankOf {
+    /// The share of the rows that are below it, at least, at the confidence.
+    pub low: f64,
+    /// The share of the rows that are at most there, at most.
+    pub high: f64,
+    /// How many rows lie beyond it at most, where the least or the largest was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<f64>,
+}
+
+impl RankOf {
+    /// That of what was found for a quantile; none if nothing was.
+    pub(crate) fn of(found: &Found) -> Option<Self> {
+        let Evidence { sum, count, gamma, .. } = found.evidence?;
+        Some(Self { low: sum, high: count?, beyond: gamma })
+    }
+}
+
+/// A value and its interval as days or moments are written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dated {
+    /// The value.
+    pub value: Option<String>,
+    /// The lower end of its interval.
+    pub low: Option<String>,
+    /// The upper end.
+    pub high: Option<String>,
+}
+
+impl Ordered {
+    /// What the values of a type are, where they have an order.
+    pub(crate) fn of(kind: Type) -> Self {
+        match kind {
+            Type::Date => Self::Days,
+            Type::Timestamp => Self::Moments,
+            _ => Self::Numbers,
+        }
+    }
+
+    /// What was found, as days or moments are written; none for numbers.
+    pub(crate) fn dated(self, found: &Found) -> Option<Dated> {
+        let whole = |value: f64| {
+            #[expect(clippy::cast_possible_truncation, reason = "places of a grid are whole")]
+            let whole = value.round() as i64;
+            whole
+        };
+        let written = |value: f64| match self {
+            Self::Numbers => None,
+            Self::Days => {
+                json(&Value::Date(i32::try_from(whole(value)).ok()?)).as_str().map(str::to_owned)
+            }
+            Self::Moments => json(&Value::Timestamp(whole(value))).as_str().map(str::to_owned),
+        };
+        let [value, low, high] =
+            [found.value, found.low, found.high].map(|value| value.and_then(written));
+        (self != Self::Numbers).then_some(Dated { value, low, high })
+    }
 }
 
 /// What a column shows.
@@ -261,6 +337,12 @@ pub struct Cell {
     pub met: Option<bool>,
     /// Why it ended.
     pub ending: Stopped,
+    /// Where it stands among the rows, where it is a quantile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<RankOf>,
+    /// The same as days or moments are written, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dated: Option<Dated>,
     /// What noise it has, where it is a sum or count and that is known.
     #[serde(skip)]
     pub(crate) noise: Option<Noise>,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use eke_sql::{Plan, Sum, Summand, interval};
+use eke_sql::{Plan, Sum, Summand, Type, interval};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::cut::CutCounts;
@@ -73,7 +73,9 @@ impl Covers {
         }
         let counts_rows = plan.sums.iter().any(|sum| match sum.summand {
             Summand::Units | Summand::Distinct { .. } => false,
-            Summand::Rows | Summand::Present(_) | Summand::Value { .. } => true,
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => {
+                true
+            }
         });
         let rows = max_rows.filter(|_| counts_rows).map(|rows| plural(rows, "row"));
         let groups = max_groups.map(|groups| plural(groups, "group"));
@@ -98,7 +100,7 @@ impl Covers {
         });
         let long = plan.sums.iter().filter(|sum| Clamp::of(sum).is_some_and(|c| !is_short(&&c)));
         let columns = long.filter_map(|sum| match &sum.summand {
-            Summand::Value { expr, .. } => Some(expr.columns()),
+            Summand::Value { expr, .. } | Summand::Ranks { expr, .. } => Some(expr.columns()),
             _ => None,
         });
         let columns: BTreeSet<&str> = columns.flatten().collect();
@@ -125,8 +127,14 @@ impl Covers {
 impl Clamp {
     /// That of a sum; none where there is none, or where no value can be beyond it.
     fn of(sum: &Sum) -> Option<Self> {
-        let Summand::Value { expr, low, high, .. } = &sum.summand else { return None };
-        let (low, high) = (*low as f64 * sum.step(), *high as f64 * sum.step());
+        let (expr, low, high, step) = match &sum.summand {
+            Summand::Value { expr, low, high, .. } => (expr, low, high, sum.step()),
+            Summand::Ranks { expr, kind: Type::Int | Type::Float, low, high, grid } => {
+                (expr, low, high, f64::from(*grid).exp2())
+            }
+            _ => return None,
+        };
+        let (low, high) = (*low as f64 * step, *high as f64 * step);
         let within = interval(expr, &|_| None);
         if within.is_some_and(|(least, most)| low <= least && most <= high) {
             return None;
@@ -142,7 +150,7 @@ fn plural(count: u32, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use eke_sql::{Expr, Function, Key, Type, Value};
+    use eke_sql::{Expr, Function, Key, Value};
 
     use super::*;
 

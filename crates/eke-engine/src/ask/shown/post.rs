@@ -11,10 +11,12 @@ use eke_noise::stopping::ConfidenceSequence;
 use eke_sql::{Expr, Leaf, Measure, Output, Query, Shows, Value, evaluate};
 
 use crate::ask::goals::Goals;
+use crate::ask::quantile;
 use crate::ask::question::Goal;
 use crate::ask::read::Read;
 use crate::ask::shown::answer::{
-    Cell, Chosen, Column, Evidence, Found, Kind, Noise, Row, Stopped, Suppressed, json,
+    Cell, Chosen, Column, Evidence, Found, Kind, Noise, Ordered, RankOf, Row, Stopped, Suppressed,
+    json,
 };
 use crate::ask::shown::derived::Derivation;
 
@@ -38,8 +40,14 @@ pub(crate) fn table(
     goals: &Goals,
 ) -> Shown {
     let goal = goals.all();
+    let ranks = quantile::ranks(query);
+    let ordered = |output: &Output| {
+        let (_, kind) = ranks.get(&output.shows.measure()?)?;
+        Some(Ordered::of(*kind))
+    };
     let columns = query.outputs.iter().map(|output| Column {
         name: output.name.clone(),
+        quantile: ordered(output),
         kind: match output.shows {
             Shows::Key(_) | Shows::All => Kind::Key,
             Shows::Measure(_) => Kind::Value,
@@ -107,6 +115,8 @@ pub(crate) fn table(
             confidence: goal.confidence.get(),
             met: goal.is_one().then(|| found.met()),
             ending: found.ending,
+            rank: ranks.contains_key(&index).then(|| RankOf::of(&found)).flatten(),
+            dated: ranks.get(&index).and_then(|(_, kind)| Ordered::of(*kind).dated(&found)),
             noise,
         }
     };
@@ -215,6 +225,8 @@ fn columns(query: &Query, place: usize) -> Vec<usize> {
     match query.measures[place] {
         Measure::Sum(sum) | Measure::Total(sum) | Measure::Beside(sum) => vec![sum],
         Measure::Average { sum, count } => vec![sum, count],
+        // Its paths are none of the columns.
+        Measure::Quantile { .. } => Vec::new(),
         Measure::Derived { parts, .. } => {
             (place + 1..=place + parts).flat_map(|part| columns(query, part)).collect()
         }

@@ -25,7 +25,9 @@ use eke_sql::Value;
 use serde::Deserialize;
 
 use crate::ask::shown::answer::{Evidence, Found, Stopped};
+use crate::ask::state::cuts::{self, Cuts};
 use crate::error::EngineError;
+use crate::rows::Place;
 
 /// What bytes of this form begin with, and which form it is.
 const MAGIC: &[u8] = b"eke paths\x01";
@@ -36,6 +38,8 @@ pub(crate) enum Form {
     Head = 0,
     Round = 1,
     Answer = 2,
+    /// A round of a search, with the cuts that it has added.
+    Cuts = 3,
 }
 
 impl Form {
@@ -170,12 +174,21 @@ const AS_DRAWN: u8 = 0;
 const LISTED: u8 = 1;
 
 impl Round {
-    /// Writes the round that a bundle has had since it had this many points.
-    pub(crate) fn write(&self, bundle: &Bundle<Rho>, points: u32) -> Result<Vec<u8>, EngineError> {
+    /// Writes the round that a bundle has had since it had this many points; of a search with the
+    /// cuts that were added.
+    pub(crate) fn write(
+        &self,
+        bundle: &Bundle<Rho>,
+        points: u32,
+        cuts: Option<&[(u32, Place)]>,
+    ) -> Result<Vec<u8>, EngineError> {
         let mut to = ColumnWriter::new();
         to.raw(bundle.id().digest());
         to.number(self.increment.into());
         to.number(self.after.map_or(u64::MAX, u64::from));
+        if let Some(cuts) = cuts {
+            cuts::write(cuts, &mut to);
+        }
         bundle.write_since(points, &mut to);
         let drawn = bundle.raised_since(points);
         to.number(self.paid.len() as u64);
@@ -195,12 +208,18 @@ impl Round {
                 EngineError::damaged("an answer has more values in some groups than in others")
             })?;
         }
-        Ok(Form::Round.seal(to))
+        Ok(if cuts.is_some() { Form::Cuts } else { Form::Round }.seal(to))
     }
 
-    /// Reads a round, and adds its points to the bundle as it was before.
-    pub(crate) fn read(bytes: &[u8], bundle: &mut Bundle<Rho>) -> Result<Self, EngineError> {
-        let mut from = Form::Round.open(bytes).ok_or_else(damaged)?;
+    /// Reads a round, and adds its points to the bundle as it was before; of a search its cuts
+    /// first.
+    pub(crate) fn read(
+        bytes: &[u8],
+        bundle: &mut Bundle<Rho>,
+        cuts: Option<&mut Cuts>,
+    ) -> Result<Self, EngineError> {
+        let form = if cuts.is_some() { Form::Cuts } else { Form::Round };
+        let mut from = form.open(bytes).ok_or_else(damaged)?;
         if from.array() != Some(*bundle.id().digest()) {
             return Err(EngineError::damaged("it is another question's"));
         }
@@ -212,6 +231,10 @@ impl Round {
         };
         let (increment, after) = increment.zip(after).ok_or_else(damaged)?;
         let points = bundle.points();
+        if let Some(cuts) = cuts {
+            let added = cuts.read(&mut from).ok_or_else(damaged)?;
+            bundle.extend(added).map_err(EngineError::damaged)?;
+        }
         bundle.add(&mut from).map_err(EngineError::damaged)?;
         let round = Self { increment, after, ..Self::default() };
         let round = round.with_columns(&mut from, bundle, points).filter(|_| from.is_at_end());
@@ -430,8 +453,8 @@ pub fn rewritten(form: u8, columns: &[u8]) -> Option<Vec<u8>> {
             let columns = [&bundle.id().digest()[..], columns].concat();
             let mut to = ColumnWriter::new();
             to.raw(&columns);
-            let round = Round::read(&Form::Round.seal(to), &mut bundle).ok()?;
-            round.write(&bundle, 0).ok()
+            let round = Round::read(&Form::Round.seal(to), &mut bundle, None).ok()?;
+            round.write(&bundle, 0, None).ok()
         }
         _ => None,
     }
@@ -507,13 +530,13 @@ mod tests {
         let id = PathId::new([3; 32]);
         assert_eq!(Head::read(&head().write(id), id).unwrap(), head());
         let mut bundle = fuzzed_bundle().unwrap();
-        let bytes = round().write(&bundle, 0).unwrap();
-        assert_eq!(Round::read(&bytes, &mut bundle).unwrap(), round());
+        let bytes = round().write(&bundle, 0, None).unwrap();
+        assert_eq!(Round::read(&bytes, &mut bundle, None).unwrap(), round());
         // And are nothing else's.
         assert!(Head::read(&head().write(id), PathId::new([4; 32])).is_err());
         assert!(Head::read(&bytes, bundle.id()).is_err());
         let other = Bundle::open(PathId::new([4; 32]), bundle.columns().to_vec(), 5);
-        assert!(Round::read(&bytes, &mut other.unwrap()).is_err());
+        assert!(Round::read(&bytes, &mut other.unwrap(), None).is_err());
     }
 
     /// Ledgers have these bytes in them.
@@ -523,7 +546,7 @@ mod tests {
         let head = head().write(PathId::new([3; 32]));
         assert_eq!(&head[..10], b"eke paths\x01");
         let bundle = fuzzed_bundle().unwrap();
-        let round = round().write(&bundle, 0).unwrap();
+        let round = round().write(&bundle, 0, None).unwrap();
         assert_eq!(
             (digest(&head), digest(&round)),
             ("ba77b8d4824a64fa".to_owned(), "5fd6c2f93ea94ef3".to_owned())
@@ -542,11 +565,11 @@ mod tests {
             bytes[place_in] ^= 1 << bit;
             prop_assert!(Head::read(&bytes, id).is_err());
             let mut bundle = fuzzed_bundle().unwrap();
-            let mut bytes = round().write(&bundle, 0).unwrap();
+            let mut bytes = round().write(&bundle, 0, None).unwrap();
             let place_in = place.index(bytes.len());
-            prop_assert!(Round::read(&bytes[..place_in], &mut bundle).is_err());
+            prop_assert!(Round::read(&bytes[..place_in], &mut bundle, None).is_err());
             bytes[place_in] ^= 1 << bit;
-            prop_assert!(Round::read(&bytes, &mut bundle).is_err());
+            prop_assert!(Round::read(&bytes, &mut bundle, None).is_err());
         }
 
         /// Also where the digest is made to fit, what is read is written as it was read.
@@ -559,7 +582,7 @@ mod tests {
             let bytes = if is_head {
                 head().write(bundle.id())
             } else {
-                round().write(&bundle, 0).unwrap()
+                round().write(&bundle, 0, None).unwrap()
             };
             let (form, start) = if is_head { (b'h', 43) } else { (b'r', 43 + 32) };
             let mut columns = bytes[start..].to_vec();

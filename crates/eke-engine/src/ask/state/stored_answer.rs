@@ -11,7 +11,7 @@ use eke_budget::columns::{ColumnReader, ColumnWriter};
 use serde_json::Value as Json;
 
 use crate::ask::cut::CutCounts;
-use crate::ask::shown::answer::{Answer, Cell, Found, Kind, Row};
+use crate::ask::shown::answer::{Answer, Cell, Found, Kind, RankOf, Row};
 use crate::ask::state::stored::{
     Form, FoundColumns, damaged, read_estimates, write_estimates, write_found,
 };
@@ -163,6 +163,8 @@ impl Answer {
                     confidence,
                     met: has_goal.then(|| found.met()),
                     ending: found.ending,
+                    rank: column.quantile.and_then(|_| RankOf::of(&found)),
+                    dated: column.quantile.and_then(|ordered| ordered.dated(&found)),
                     noise: None,
                 });
             }
@@ -270,6 +272,8 @@ mod tests {
             confidence: 0.9,
             met: Some(found.met()),
             ending: found.ending,
+            rank: None,
+            dated: None,
             noise: None,
         };
         let row = |&group: &u32| {
@@ -280,7 +284,9 @@ mod tests {
         };
         let rows = shown.iter().map(row).collect();
         let columns = [("k", Kind::Key), ("b", Kind::Value), ("a", Kind::Value), ("l", Kind::Key)];
-        let columns = columns.map(|(name, kind)| Column { name: name.to_owned(), kind }).to_vec();
+        let columns =
+            columns.map(|(name, kind)| Column { name: name.to_owned(), kind, quantile: None });
+        let columns = columns.to_vec();
         let cost = Cost { rho: 0.5, mechanism_delta: 0.0 };
         let answer = Answer {
             columns,

@@ -31,6 +31,8 @@ pub(crate) enum MeasureRule {
     Derived(Box<DerivedRule>),
     /// One of those, read when they all are.
     Part(PartRule),
+    /// A quantile, which is searched along paths of its own.
+    Searched,
     /// A count that wants no look of its own: it is read where the values beside it end.
     Beside(Read),
 }
@@ -63,6 +65,7 @@ pub(crate) fn rules(
                 let read = Read::of(&Measure::Sum(*sum), plan);
                 rules.extend(read.map(MeasureRule::Beside));
             }
+            Measure::Quantile { .. } => rules.push(MeasureRule::Searched),
         }
     }
     Ok(rules)
@@ -116,7 +119,7 @@ impl MeasureRule {
         match self {
             Self::Sum(_, rule) => rule.planned(),
             Self::Derived(rule) => rule.planned(),
-            Self::Average(..) | Self::Part(_) | Self::Beside(_) => None,
+            Self::Average(..) | Self::Part(_) | Self::Beside(_) | Self::Searched => None,
         }
     }
 
@@ -129,7 +132,7 @@ impl MeasureRule {
             Self::Average(_, rule) => rule.first(),
             Self::Derived(rule) if rule.planned().is_some() => Amount::ZERO,
             Self::Derived(rule) => rule.start(),
-            Self::Part(_) | Self::Beside(_) => Amount::ZERO,
+            Self::Part(_) | Self::Beside(_) | Self::Searched => Amount::ZERO,
         }
     }
 
@@ -141,7 +144,7 @@ impl MeasureRule {
             Self::Average(_, rule) => Some(rule.first_from(revealed)),
             Self::Derived(rule) if rule.is_multiple() => None,
             Self::Derived(rule) => Some(rule.first_from(revealed)),
-            Self::Part(_) | Self::Beside(_) => None,
+            Self::Part(_) | Self::Beside(_) | Self::Searched => None,
         }
     }
 
@@ -154,6 +157,7 @@ impl MeasureRule {
             Self::Derived(rule) => Self::Derived(Box::new(rule.by_hand())),
             Self::Part(rule) => Self::Part(rule.by_hand()),
             Self::Beside(read) => Self::Beside(*read),
+            Self::Searched => Self::Searched,
         }
     }
 }
@@ -231,7 +235,7 @@ impl MeasureRule {
         match self {
             Self::Sum(read, _) | Self::Average(read, _) | Self::Beside(read) => Some(*read),
             Self::Part(part) => Some(part.read),
-            Self::Derived(_) => None,
+            Self::Derived(_) | Self::Searched => None,
         }
     }
 
@@ -242,7 +246,7 @@ impl MeasureRule {
             Self::Average(_, rule) => rule.gamma(),
             Self::Derived(rule) => rule.gamma(),
             Self::Part(rule) => rule.gamma,
-            Self::Beside(_) => None,
+            Self::Beside(_) | Self::Searched => None,
         }
     }
 }

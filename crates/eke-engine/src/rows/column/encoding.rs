@@ -16,11 +16,11 @@
 //! A length is written in groups of seven bits, the least first; the eighth bit is set if more
 //! follow.
 
-use arrow_array::{Array, ArrayRef};
 use arrow_array::builder::{
     BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
     TimestampMicrosecondBuilder,
 };
+use arrow_array::{Array, ArrayRef};
 use eke_sql::{Type, Value};
 use std::sync::Arc;
 

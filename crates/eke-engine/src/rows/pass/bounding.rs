@@ -14,6 +14,7 @@ use arrow_array::{Array, Int64Array};
 use eke_sql::Type;
 
 use crate::rows::column::listed::Naming;
+use crate::rows::pass::cells::Searching;
 use crate::rows::pass::values::{Bringing, HALVES};
 
 /// The key of the hash that groups are kept by. Shows itself to nobody.
@@ -36,6 +37,8 @@ pub(crate) struct Limits {
     pub(crate) steps: usize,
     /// Which values are counted once, where different ones are counted.
     pub(crate) bringing: Bringing,
+    /// Where values lie, where that is searched.
+    pub(crate) searching: Searching,
     /// Whether rows come along whose keys are not listed, for their units to be counted.
     pub(crate) unlisted: bool,
     pub(crate) max_groups: u32,
@@ -51,7 +54,17 @@ impl Limits {
     /// How many steps a row brings: those that are added up, the digests of values, and whether its
     /// keys are not listed.
     pub(crate) fn brought(&self) -> usize {
-        self.steps + HALVES * self.bringing.most.len() + usize::from(self.unlisted)
+        let digests = HALVES * self.bringing.most.len();
+        self.steps + digests + self.searching.ones.len() + usize::from(self.unlisted)
+    }
+
+    /// What a unit counts for in a search, that has this many rows which are not NULL of all that
+    /// it has in a group, where so many of its rows count in all groups together: as much as in a
+    /// count of these.
+    pub(crate) fn searched(&self, search: usize, present: u64, rows: u64, in_all: u64) -> i128 {
+        let one = self.searching.ones.get(search).copied().unwrap_or(0);
+        let all = i128::from(present).saturating_mul(i128::from(one));
+        self.in_all(self.scaled(all, rows), in_all)
     }
 
     /// How many totals a group has besides its units and rows.
@@ -119,6 +132,7 @@ impl BatchRows {
     }
 
     /// How many rows there are.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.rows
     }

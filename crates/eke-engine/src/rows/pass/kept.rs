@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::rows::column::encoding::take;
 use crate::rows::pass::bounding::Limits;
+use crate::rows::pass::cells::{self, UnitCells};
 use crate::rows::pass::cuts::{CutMarks, CutTally};
 use crate::rows::pass::names::{Name, NameTable, Names, TableHash};
 use crate::rows::pass::order::{self, EMPTY};
@@ -72,6 +73,12 @@ struct Entries {
     values: Vec<UnitValues>,
     /// How many bytes of memory the values hold.
     values_held: usize,
+    /// How many searches an entry has cells for: none where no quantiles are searched.
+    searches: usize,
+    /// The cells of every entry, search after search.
+    cells: Vec<UnitCells>,
+    /// How many bytes of memory these hold.
+    cells_held: usize,
     /// Blocks that are no unit's any more, by size.
     free: Vec<Vec<usize>>,
 }
@@ -115,6 +122,9 @@ impl Kept {
             lists: limits.bringing.most.len(),
             values: Vec::new(),
             values_held: 0,
+            searches: limits.searching.ones.len(),
+            cells: Vec::new(),
+            cells_held: 0,
             free: Vec::new(),
         };
         Self {
@@ -192,6 +202,16 @@ impl Kept {
         let most = self.limits.bringing.most[list];
         let entries = &mut self.entries;
         entries.values_held += entries.values[entry * entries.lists + list].add(value, most);
+    }
+
+    /// Takes in the cells that a row of an entry is in, one step for each search.
+    pub(crate) fn add_cells(&mut self, entry: usize, steps: &[i64]) {
+        let entries = &mut self.entries;
+        let from = entry * entries.searches;
+        for (cells, &step) in entries.cells[from..from + entries.searches].iter_mut().zip(steps) {
+            let Some(cell) = cells::brought(step) else { continue };
+            entries.cells_held += cells.add(cell, 1, &self.limits.searching.key);
+        }
     }
 
     fn find(&self, unit: &Block, hash: u64, group: &[u8]) -> Option<usize> {
@@ -304,7 +324,7 @@ impl Kept {
             });
             for &entry in &entries[kept..] {
                 self.names.release(self.entries.names[entry]);
-                self.entries.forget_values(entry);
+                self.entries.forget(entry);
             }
             let largest = entries[..kept].iter().map(|&entry| self.entries.hashes[entry]).max();
             self.blocks[unit].threshold = largest.unwrap_or(EMPTY);
@@ -322,11 +342,15 @@ impl Kept {
     }
 
     /// Shows the groups of all units that are kept in the end, with the rows and the sums that
-    /// count in each, and the values that take part; and says how many units were cut.
+    /// count in each, the values that take part, and the weights of cells by their search; and says
+    /// how many units were cut.
     pub(crate) fn each(
         mut self,
-        mut look: impl FnMut(&[u8], &[i128], &[UnitValues]) -> Option<()>,
+        mut look: impl FnMut(&[u8], &[i128], &[UnitValues], &[(u32, u64, i64)]) -> Option<()>,
     ) -> Option<CutTally> {
+        let key = &self.limits.searching.key;
+        self.entries.cells.iter_mut().for_each(|cells| cells.settle(key));
+        let mut weights = Vec::new();
         let mut cuts = CutTally::default();
         let most = &self.limits.bringing.most;
         let lists = self.entries.values.iter_mut().zip(most.iter().cycle());
@@ -350,7 +374,13 @@ impl Kept {
                     *counted = limits.in_all(limits.scaled(sum, rows), in_all);
                 }
                 let values = self.entries.values_of(entry);
-                look(self.names.bytes(&self.entries.names[entry]), &counted, values)?;
+                weights.clear();
+                for (search, cells) in self.entries.cells_of(entry).iter().enumerate() {
+                    let number = u32::try_from(search).ok()?;
+                    let weight = limits.searched(search, cells.rows(), rows, in_all);
+                    cells.weigh(weight, |cell, part| weights.push((number, cell, part)));
+                }
+                look(self.names.bytes(&self.entries.names[entry]), &counted, values, &weights)?;
             }
             cuts.unit(self.blocks[unit].marks, most_rows, self.limits.max_rows);
         }
@@ -381,6 +411,7 @@ impl Shard for Kept {
                     bytes.extend(sum.to_le_bytes());
                 }
                 self.entries.values_of(entry).iter().for_each(|values| values.write(bytes));
+                self.entries.cells_of(entry).iter().for_each(|cells| cells.write(bytes));
             }
         }
     }
@@ -405,6 +436,19 @@ impl Shard for Kept {
                         entry.iter().for_each(|&entry| self.add_value(entry, list, value));
                     })?;
                 }
+                for search in 0..self.entries.searches {
+                    match entry {
+                        Some(entry) => {
+                            let place = entry * self.entries.searches + search;
+                            let cells = &mut self.entries.cells[place];
+                            let held = cells.take_in(bytes, &self.limits.searching.key)?;
+                            self.entries.cells_held += held;
+                        }
+                        None => {
+                            UnitCells::read(bytes, |_, _| {})?;
+                        }
+                    }
+                }
             }
         }
         Some(())
@@ -426,6 +470,7 @@ impl Entries {
         self.rows.resize(end, 0);
         self.sums.resize(end * self.steps, 0);
         self.values.resize_with(end * self.lists, UnitValues::default);
+        self.cells.resize_with(end * self.searches, UnitCells::default);
         start
     }
 
@@ -461,14 +506,22 @@ impl Entries {
         self.rows[entry] = 0;
         let from = entry * self.steps;
         self.sums[from..from + self.steps].fill(0);
-        self.forget_values(entry);
+        self.forget(entry);
+    }
+
+    fn cells_of(&self, entry: usize) -> &[UnitCells] {
+        &self.cells[entry * self.searches..(entry + 1) * self.searches]
     }
 
     fn values_of(&self, entry: usize) -> &[UnitValues] {
         &self.values[entry * self.lists..(entry + 1) * self.lists]
     }
 
-    fn forget_values(&mut self, entry: usize) {
+    /// Lets go of the values and the cells of an entry.
+    fn forget(&mut self, entry: usize) {
+        for cells in &mut self.cells[entry * self.searches..(entry + 1) * self.searches] {
+            self.cells_held = self.cells_held.saturating_sub(std::mem::take(cells).held());
+        }
         for values in &mut self.values[entry * self.lists..(entry + 1) * self.lists] {
             self.values_held -= std::mem::take(values).held();
         }
@@ -491,13 +544,17 @@ impl Entries {
             // Nothing is at a place that is free.
             self.values.swap(from * self.lists + list, to * self.lists + list);
         }
+        for search in 0..self.searches {
+            self.cells.swap(from * self.searches + search, to * self.searches + search);
+        }
     }
 
     fn held(&self) -> usize {
         let entry = size_of::<u64>() * 2 + size_of::<Name>() + size_of::<i128>() * self.steps;
         let free: usize = self.free.iter().map(Vec::capacity).sum();
         let values = self.values.capacity() * size_of::<UnitValues>() + self.values_held;
-        self.hashes.capacity() * entry + free * size_of::<usize>() + values
+        let cells = self.cells.capacity() * size_of::<UnitCells>() + self.cells_held;
+        self.hashes.capacity() * entry + free * size_of::<usize>() + values + cells
     }
 }
 
@@ -519,6 +576,7 @@ pub(crate) fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
     use crate::rows::pass::bounding::HashKey;
+    use crate::rows::pass::cells::Searching;
     use crate::rows::pass::values::Bringing;
     use eke_sql::Type;
 
@@ -536,6 +594,7 @@ mod tests {
             keys,
             steps,
             bringing,
+            searching: Searching::new(Vec::new(), &HashKey([7; 32])),
             unlisted,
             max_groups,
             max_rows,
@@ -608,7 +667,7 @@ mod tests {
             // Twice each, in another order.
             let rows = (0..3_000).chain((0..3_000).rev());
             let mut found = Vec::new();
-            kept(&limits, rows).each(|group, counted, _| {
+            kept(&limits, rows).each(|group, counted, _, _| {
                 assert_eq!(counted, [2, 2], "all its rows");
                 found.push(u32::from_le_bytes(group.try_into().unwrap()));
                 Some(())
@@ -641,7 +700,7 @@ mod tests {
                     kept.add(unit, half(group), &name, 1, [1].into_iter()).unwrap();
                 }
                 let mut found = std::collections::BTreeSet::new();
-                kept.each(|group, counted, _| {
+                kept.each(|group, counted, _, _| {
                     assert_eq!(counted, [2, 2], "{max_groups} {shift}");
                     found.insert(u32::from_le_bytes(group.try_into().unwrap()));
                     Some(())

@@ -12,6 +12,7 @@
 
 pub(crate) mod added;
 pub(crate) mod bounding;
+pub(crate) mod cells;
 pub(crate) mod cuts;
 pub(crate) mod kept;
 pub(crate) mod names;
@@ -35,8 +36,9 @@ use crate::rows::column::listed::AnyColumn;
 use crate::rows::contribution::{Contributions, ListsMade};
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
-use crate::rows::pass::added::AddedUp;
+use crate::rows::pass::added::{AddedParts, AddedUp, OfGroup};
 use crate::rows::pass::bounding::{BatchRows, Limits, RowNames, RowSteps};
+use crate::rows::pass::cells::{CellRun, CellRuns, CellWeights, brought as cell_brought};
 use crate::rows::pass::cuts::{CutMarks, CutTally};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
@@ -135,21 +137,22 @@ struct GatheredParts {
 }
 
 impl Pass {
-    /// Goes through all pieces, and adds the groups that there are; how often memory was given up.
+    /// Goes through all pieces, and adds the groups that there are; how often memory was given up,
+    /// and where values lie.
     pub(crate) async fn run(
         self,
         pieces: Vec<PieceOf>,
         groups: &mut Groups,
-    ) -> Result<usize, RowsError> {
+    ) -> Result<(usize, CellRuns), RowsError> {
         let pass = Arc::new(self);
         let workers = pass.workers.clamp(1, pieces.len().max(1));
         let pieces = Arc::new(Mutex::new(VecDeque::from(pieces)));
         let mut spills = 0;
-        let (mut totals, values) = if pass.limits.unit.is_none() {
+        let AddedParts { mut totals, values, cells } = if pass.limits.unit.is_none() {
             // Each row is a unit, which is in one group: there is nothing to bound.
-            if pass.limits.bringing.most.is_empty() {
+            if pass.limits.bringing.most.is_empty() && pass.limits.searching.ones.is_empty() {
                 let read = || Arc::clone(&pass).read::<Totals>(Arc::clone(&pieces));
-                (spawn(workers, read).await?, Vec::new())
+                AddedParts { totals: spawn(workers, read).await?, ..AddedParts::default() }
             } else {
                 let read = || Arc::clone(&pass).read_values(Arc::clone(&pieces));
                 AddedUp::parts(spawn(workers, read).await?)
@@ -175,6 +178,15 @@ impl Pass {
             let count = || Arc::clone(&pass).count_values(Arc::clone(&shards));
             totals.extend(spawn(pass.workers.max(1), count).await?);
         }
+        let mut runs = CellRuns::default();
+        if !cells.is_empty() {
+            spills += cells.iter().map(|cells| cells.spills).sum::<usize>();
+            let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(cells))));
+            let held = Arc::new(AtomicU64::new(0));
+            let sort = || Arc::clone(&pass).sort_cells(Arc::clone(&shards), Arc::clone(&held));
+            let sorted = spawn(pass.workers.max(1), sort).await?;
+            runs = CellRuns(sorted.into_iter().flatten().collect());
+        }
         spills += totals.iter().map(|totals| totals.spills).sum::<usize>();
 
         let mut all = Totals::make(&pass);
@@ -190,7 +202,7 @@ impl Pass {
         }
         pass.hand_on(&all, groups)?;
         groups.close()?;
-        Ok(spills)
+        Ok((spills, runs))
     }
 
     fn hand_on(&self, totals: &Totals, groups: &mut Groups) -> Result<(), RowsError> {
@@ -247,6 +259,9 @@ impl Pass {
         let (mut added, steps) = (AddedUp::new(&self), self.limits.steps);
         let mut made = ListsMade::default();
         let (mut groups, mut all_steps) = (RowNames::default(), RowSteps::default());
+        let mut weights = Vec::new();
+        let digests = HALVES * self.limits.bringing.most.len();
+        let ones = &self.limits.searching.ones;
         while let Some((input, piece)) = next(&pieces) {
             let wanted = &self.before.inputs[input];
             let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
@@ -259,13 +274,21 @@ impl Pass {
                             rows.groups(&mut groups);
                             rows.steps(&mut all_steps);
                             for (row, group) in groups.iter().enumerate() {
-                                let (numbers, digests) = all_steps.row(row).split_at(steps);
+                                let (numbers, rest) = all_steps.row(row).split_at(steps);
+                                let (digests, cells) = rest.split_at(digests);
                                 let numbers = numbers.iter().map(|&step| i128::from(step));
                                 let digests = (0..).zip(digests.chunks(HALVES));
                                 let values =
                                     digests.filter_map(|(list, one)| Some((list, brought(one)?)));
-                                let one = [1, 1].into_iter().chain(numbers);
-                                added.add(&self, group, one, values).ok_or_else(too_many)?;
+                                let numbers = [1, 1].into_iter().chain(numbers);
+                                weights.clear();
+                                let one = |(search, &step): (u32, &i64)| {
+                                    Some((search, cell_brought(step)?, ones[search as usize]))
+                                };
+                                weights.extend((0..).zip(cells).filter_map(one));
+                                let cells = &weights[..];
+                                let unit = OfGroup { group, numbers, values, cells };
+                                added.add(&self, unit).ok_or_else(too_many)?;
                             }
                             Ok(())
                         })?;
@@ -494,13 +517,13 @@ impl Pass {
 
     /// Adds up what units keep.
     fn add_up(&self, kept: Kept, added: &mut AddedUp) -> Result<(), RowsError> {
-        let all = kept.each(|group, counted, values| {
-            let one = std::iter::once(1).chain(counted.iter().copied());
+        let all = kept.each(|group, counted, values, cells| {
+            let numbers = std::iter::once(1).chain(counted.iter().copied());
             let lists = (0..).zip(values);
             let values = lists.flat_map(|(list, values)| {
                 values.values().iter().map(move |value| (list, value.digest))
             });
-            added.add(self, group, one, values)
+            added.add(self, OfGroup { group, numbers, values, cells })
         });
         let cuts = all.ok_or_else(too_many)?;
         self.cuts.lock().unwrap_or_else(PoisonError::into_inner).add(&cuts);
@@ -551,6 +574,35 @@ impl Pass {
             yield_now().await;
         }
         Ok(totals)
+    }
+
+    /// Brings shards of cells together until there are no more, and sorts them. What is more than
+    /// there is memory for goes on disk.
+    async fn sort_cells(
+        self: Arc<Self>,
+        shards: Arc<Mutex<VecDeque<Parts<CellWeights>>>>,
+        held: Arc<AtomicU64>,
+    ) -> Result<Vec<CellRun>, RowsError> {
+        let mut runs = Vec::new();
+        while let Some(parts) = next(&shards) {
+            self.check()?;
+            runs.push(sound(|| {
+                let cells = parts.merged(&|| self.cells()).map_err(RowsError::failed)?;
+                let mut run = cells.run();
+                let more = run.held() as u64;
+                if held.fetch_add(more, Ordering::Relaxed) + more > self.memory as u64 / 4 {
+                    run.spill(self.folder()).map_err(RowsError::failed)?;
+                }
+                Ok(run)
+            })?);
+            yield_now().await;
+        }
+        Ok(runs)
+    }
+
+    /// A table of the cells of groups.
+    fn cells(&self) -> CellWeights {
+        CellWeights::new(self.hash.clone())
     }
 
     /// A table of the values of groups.
@@ -687,7 +739,8 @@ impl TakesRows for Kept {
     fn take_in_row(&mut self, pass: &Pass, row: WaitingRow<'_>, order: u64) -> Option<()> {
         let unit = self.unit(row.hash, row.unit)?;
         let (steps, rest) = row.steps.split_at(pass.limits.steps);
-        let (digests, unlisted) = rest.split_at(HALVES * pass.limits.bringing.most.len());
+        let (digests, rest) = rest.split_at(HALVES * pass.limits.bringing.most.len());
+        let (cells, unlisted) = rest.split_at(pass.limits.searching.ones.len());
         if unlisted.first() == Some(&1) {
             // It is in no group, and its unit in the question.
             self.mark(unit, CutMarks::UNLISTED);
@@ -697,6 +750,9 @@ impl TakesRows for Kept {
         let entry = self.add(unit, order, row.group, 1, steps)?;
         if let (Some(entry), false) = (entry, digests.is_empty()) {
             self.add_values(entry, row.name, digests);
+        }
+        if let (Some(entry), false) = (entry, cells.is_empty()) {
+            self.add_cells(entry, cells);
         }
         Some(())
     }

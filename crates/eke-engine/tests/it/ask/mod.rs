@@ -11,6 +11,7 @@ mod identity;
 mod lacking;
 mod many;
 mod prices;
+mod quantiles;
 mod racing;
 mod sight;
 mod steward;

@@ -5,6 +5,7 @@ mod expressions;
 mod failing;
 mod files;
 mod listed;
+mod lying;
 mod meaning;
 mod neighbours;
 mod parts;

@@ -96,7 +96,7 @@ pub(crate) fn engine(
 }
 
 /// The same without an engine, in pieces and batches as the dice fall.
-fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
+pub(crate) fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
     let schema = random::schema(unit);
     let size = 1 + dice.roll(rows.len() + 1);
     let pieces: Vec<_> = rows
@@ -349,7 +349,7 @@ fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
 }
 
 /// A plan for rows that are units of their own: each has one value.
-fn of_rows(mut plan: Plan) -> Plan {
+pub(crate) fn of_rows(mut plan: Plan) -> Plan {
     for sum in &mut plan.sums {
         if let Summand::Distinct { most, .. } = &mut sum.summand {
             *most = 1;

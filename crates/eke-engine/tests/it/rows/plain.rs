@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eke_sql::{
-    Binary, Chooses, Expr, Function, Gives, Lookup, Meet, PerUnit, Plan, RowSource, Summand,
+    Binary, Chooses, Expr, Function, Gives, Lookup, Meet, PerUnit, Plan, RowSource, Sum, Summand,
     TotalFunction, Type, Unary, UnitRows, UnitTotal, Value,
 };
 
@@ -71,7 +71,7 @@ pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> G
                 let one = i128::from(sum.one());
                 let steps = |row: &&Row| match &sum.summand {
                     Summand::Rows => one,
-                    Summand::Units | Summand::Distinct { .. } => 0,
+                    Summand::Units | Summand::Distinct { .. } | Summand::Ranks { .. } => 0,
                     Summand::Present(expr) => {
                         if evaluate(expr, row) == Value::Null {
                             0
@@ -108,6 +108,65 @@ pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> G
     for ((keys, place), values) in found {
         let sums = groups.get_mut(&keys).expect("a group with values");
         sums[place] = values.len() as i128 * i128::from(plan.sums[place].one());
+    }
+    groups
+}
+
+/// What of a search lies in each place of its grid, group by group: every unit's weight, divided as
+/// its rows are.
+pub(crate) fn lying(
+    rows: &[Row],
+    plan: &Plan,
+    search: &Sum,
+    hash_key: &[u8; 32],
+) -> BTreeMap<Vec<Value>, BTreeMap<i64, i128>> {
+    let Summand::Ranks { expr, low, high, grid, .. } = &search.summand else {
+        panic!("{search:?} searches nothing");
+    };
+    let tables = Tables::from([(plan.dataset.clone(), rows.to_vec())]);
+    let of_tree = plan.rows.as_ref().map(|tree| of(tree, &tables, &plan.unit_column, hash_key));
+    let rows = of_tree.as_deref().unwrap_or(rows);
+    let plan = &Plan { rows: None, ..plan.clone() };
+    let mut groups: BTreeMap<Vec<Value>, BTreeMap<i64, i128>> = BTreeMap::new();
+    let present = Sum { summand: Summand::Present(expr.clone()), exponent: search.exponent };
+    let place = |row: &&Row| match evaluate(expr, row) {
+        Value::Int(value) => Some(nearest(value as f64, *grid)),
+        Value::Float(value) => Some(nearest(value, *grid)),
+        _ => None,
+    };
+    let units: BTreeSet<Value> = match plan.unit_column.as_str() {
+        "" => (0..rows.len() as i64).map(Value::Int).collect(),
+        column => rows.iter().map(|row| normal(&row[column])).collect(),
+    };
+    for unit in units {
+        let of_unit: Vec<Row> = match (&unit, plan.unit_column.as_str()) {
+            (Value::Int(number), "") => vec![rows[*number as usize].clone()],
+            (unit, column) => {
+                rows.iter().filter(|row| normal(&row[column]) == *unit).cloned().collect()
+            }
+        };
+        // What it counts for is what it counts for in a count of rows that are not NULL.
+        let alone = Plan { sums: vec![present.clone()], ..plan.clone() };
+        for (keys, sums) in bounded(&of_unit, &alone, hash_key) {
+            let is_in = |row: &&Row| {
+                let own: Vec<Value> =
+                    plan.keys.iter().map(|key| evaluate(&key.expr, row)).collect();
+                let filter = plan.filter.as_ref();
+                own == keys && filter.is_none_or(|filter| truth(filter, row) == Some(true))
+            };
+            let mut places: Vec<i128> =
+                of_unit.iter().filter(is_in).filter_map(|r| place(&r)).collect();
+            places.sort_unstable();
+            let count = places.len() as i128;
+            let group = groups.entry(keys).or_default();
+            let mut before = 0;
+            for (at, place) in (1i128..).zip(places) {
+                let place = place.clamp(i128::from(*low), i128::from(*high)) as i64;
+                let below = sums[0] * at / count;
+                *group.entry(place).or_default() += below - before;
+                before = below;
+            }
+        }
     }
     groups
 }

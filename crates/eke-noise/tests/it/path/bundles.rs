@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use eke_budget::columns::{ColumnReader, ColumnWriter};
 use eke_budget::purchase::{GroupPrices, GroupRaise};
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Price, Receipt,
@@ -616,4 +617,70 @@ fn a_point_that_is_too_wide_to_draw_is_the_one_before_it() {
     }
     assert_eq!(bundle.nearest(0, 0, at("0.6")).unwrap().0, at("0.5"));
     assert_eq!(bundle.nearest(0, 0, at("0.7")).unwrap().0, at("0.7"));
+}
+
+/// A bundle that grows has the draws of one whose groups were there from the start, keeps its name,
+/// takes receipts for groups that were there before and after, and is stored and read as it is,
+/// both ways.
+#[test]
+fn groups_that_are_added_change_nothing_of_those_before() {
+    let columns = || vec![Column { sensitivity: bound(1024.0), share: 1 }];
+    let truth = |groups: i64| {
+        let values = (0..groups).map(|group| 1000 * group).collect();
+        Exact::new(Columns(vec![values]), vec![bound(1024.0)])
+    };
+    let question = PathId::new([1; 32]);
+    let mut bundle = Bundle::<Rho>::growing(question, columns()).unwrap();
+    let name = bundle.id();
+    assert!(bundle.grows() && bundle.groups() == 0);
+    let mut groups = Groups::<Rho>::new(4);
+    let too_early = groups.pay(name, [(0, at("1"))]);
+    let mut entropy = Seeded::new(701);
+    let refused = bundle.refine(&truth(4), too_early, &mut entropy).unwrap_err();
+    assert_eq!(refused.reason, MismatchReason::OtherShape);
+    bundle.extend(2).unwrap();
+    bundle.refine(&truth(2), *refused.receipt, &mut entropy).unwrap();
+    let first = bundle.nearest(0, 0, at("1")).unwrap().1.get();
+    let (before, points) = (bundle.clone(), bundle.points());
+    bundle.extend(2).unwrap();
+    assert_eq!((bundle.id(), bundle.groups()), (name, 4));
+    assert_eq!(bundle.nearest(0, 0, at("1")).unwrap().1.get(), first);
+    let second = groups.pay(name, [(0, at("2")), (3, at("1"))]);
+    bundle.refine(&truth(4), second, &mut entropy).unwrap();
+    assert_eq!(bundle.nearest(0, 0, at("1")).unwrap().1.get(), first);
+    assert_eq!(bundle.finest(3), at("1"));
+    // The same draws as where all groups are there from the start.
+    let mut fixed = Bundle::<Rho>::open(question, columns(), 4).unwrap();
+    assert!(fixed.id() != name && !fixed.grows() && fixed.extend(1).is_err());
+    let mut others = Groups::<Rho>::new(4);
+    let mut again = Seeded::new(701);
+    let receipt = others.pay(fixed.id(), [(0, at("1"))]);
+    fixed.refine(&truth(4), receipt, &mut again).unwrap();
+    let receipt = others.pay(fixed.id(), [(0, at("2")), (3, at("1"))]);
+    fixed.refine(&truth(4), receipt, &mut again).unwrap();
+    for (group, to) in [(0, "1"), (0, "2"), (3, "1")] {
+        let value = |bundle: &Bundle<Rho>| bundle.nearest(group, 0, at(to)).unwrap().1.get();
+        assert_eq!(value(&bundle), value(&fixed), "{group} {to}");
+    }
+    // Both stored forms: JSON, and what a round has added.
+    let json = serde_json::to_value(&bundle).unwrap();
+    let read: Bundle<Rho> = serde_json::from_value(json.clone()).unwrap();
+    assert!(read == bundle && read.grows());
+    let read: Bundle<Rho> = serde_json::from_value(serde_json::to_value(&fixed).unwrap()).unwrap();
+    assert!(read == fixed && !read.grows());
+    let mut to = ColumnWriter::new();
+    bundle.write_since(points, &mut to);
+    let bytes = to.into_bytes();
+    let add = |mut bundle: Bundle<Rho>| bundle.add(&mut ColumnReader::new(&bytes)).map(|()| bundle);
+    assert!(add(before.clone()).is_err(), "its groups come first");
+    let mut grown = before;
+    grown.extend(2).unwrap();
+    assert_eq!(add(grown), Ok(bundle));
+    // A stored bundle whose groups are fixed does not become another by having more of them.
+    let mut more = serde_json::to_value(&fixed).unwrap();
+    more["finest"].as_array_mut().unwrap().push(u32::MAX.into());
+    assert!(serde_json::from_value::<Bundle<Rho>>(more).is_err());
+    let mut more = json;
+    more["finest"].as_array_mut().unwrap().push(u32::MAX.into());
+    assert!(serde_json::from_value::<Bundle<Rho>>(more).is_ok());
 }

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::coerce::together;
+use super::quantile::is_quantile;
 use super::{Binder, Bound, cast_to, no_subquery};
 use crate::error::{TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
@@ -32,8 +33,8 @@ impl Binder<'_> {
         if let Some(over) = over {
             return self.total(&name, call, over);
         }
-        if !within_group.is_empty() {
-            return Err(no("WITHIN GROUP", QUANTILES));
+        if !within_group.is_empty() && !is_quantile(&name) {
+            return Err(no("WITHIN GROUP", "it stands after PERCENTILE_CONT and PERCENTILE_DISC"));
         }
         if *uses_odbc_syntax
             || null_treatment.is_some()
@@ -84,11 +85,11 @@ impl Binder<'_> {
             | "covar_pop" | "covar_samp" | "corr" => {
                 self.spread(&name, call, list, filter.as_deref())
             }
+            name if is_quantile(name) => self.quantile(name, call, list),
             _ if filter.is_some() => {
                 Err(Unsupported::form(call, "FILTER follows aggregates alone"))
             }
-            "min" | "max" | "median" | "percentile_cont" | "percentile_disc"
-            | "approx_quantiles" | "approx_percentile" | "quantile" | "percentile" => {
+            "approx_quantiles" | "approx_top_k" => {
                 let function = name.to_uppercase();
                 Err(Unsupported::Function { function, instead: QUANTILES }.into())
             }
@@ -542,9 +543,10 @@ fn unknown(name: &str) -> SqlError {
     Unsupported::Function { function: name.to_uppercase(), instead }.into()
 }
 
-const QUANTILES: &str = "quantiles, and the least and the largest of all rows, are not answered yet; \
-                         count by WIDTH_BUCKET(x, low, high, n), which shows how values are spread";
-const AGGREGATES: &str = "eke answers COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR and CORR";
+const QUANTILES: &str = "write PERCENTILE_CONT(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY x), which is a column for \
+                         each";
+const AGGREGATES: &str = "eke answers COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR, MEDIAN, PERCENTILE_CONT, \
+                          MIN and MAX";
 
 /// What would come out differently from one moment to the next.
 fn clock(name: &str) -> Result<(), SqlError> {

@@ -11,6 +11,7 @@ mod constant;
 mod moment;
 mod operator;
 mod parameter;
+pub(crate) mod quantile;
 mod spread;
 mod unit_total;
 

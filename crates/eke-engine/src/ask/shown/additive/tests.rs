@@ -114,6 +114,8 @@ fn intervals_of_tables_that_add_up_hold() {
 
 fn cell(value: f64, variance: f64, is_planned: bool) -> Cell {
     Cell {
+        rank: None,
+        dated: None,
         name: "n".into(),
         value: Some(value),
         low: Some(0.0),
