@@ -4,7 +4,7 @@
 //! that the asker has paid for, so that an answer to them tells nothing new. No row of a private
 //! table is read, and nothing is charged but to a new ledger beside the made-up rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -53,7 +53,13 @@ pub fn rehearse(
     understand(policy, sql, who)?;
     let named = eke_sql::relations(sql, policy.datasets.keys().map(String::as_str))?;
     let mut made = policy.clone();
-    made.datasets.retain(|name, _| named.contains(name.as_str()));
+    // Those that list values of columns are read too.
+    let used = policy.datasets.iter().filter(|(name, _)| named.contains(name.as_str()));
+    let columns = used.flat_map(|(_, dataset)| dataset.columns.values());
+    let listing = columns.filter_map(|column| Some(column.values_from.as_ref()?.0.as_str()));
+    let listing: BTreeSet<&str> = listing.collect();
+    let is_used = |name: &str| named.contains(name) || listing.contains(name);
+    made.datasets.retain(|name, _| is_used(name));
     made.ledger = Address::File(folder.join("eke.ledger"));
     for dataset in made.datasets.values_mut() {
         if matches!(dataset.protection, PolicyProtection::Private { .. }) {

@@ -128,6 +128,7 @@ mod tests {
             plan,
             measures: (0..names.len()).map(Measure::Sum).collect(),
             outputs: names.iter().enumerate().map(output).collect(),
+            of_keys: Vec::new(),
             having: None,
             order: Vec::new(),
             offset: 0,

@@ -241,7 +241,7 @@ fn not_additive(queries: &[Query]) -> Option<NotAdditive> {
         return Some(NotAdditive::NoCells);
     }
     let is_shown = |key: usize| finest.outputs.iter().any(|o| o.shows == Shows::Key(key));
-    if !(0..finest.plan.keys.len()).all(is_shown) {
+    if !(0..finest.plan.keys.len()).all(is_shown) || !finest.of_keys.is_empty() {
         return Some(NotAdditive::HiddenKeys);
     }
     None

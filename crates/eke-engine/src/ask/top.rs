@@ -16,6 +16,7 @@ use crate::ask::goals::Goals;
 use crate::ask::keys::public_group_count;
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::shown::answer::{Answer, Column, Cost, Found, Kind, Row, json};
+use crate::ask::shown::post::of_keys;
 use crate::ask::state::{Groups, State};
 use crate::ask::top::picks::{By, Picked, pick_price};
 use crate::ask::walk::Walk;
@@ -297,7 +298,8 @@ impl Asking<'_> {
         groups: &[Vec<Value>],
         picked: &[u32],
     ) -> Result<Answer, EngineError> {
-        let outputs = &self.context.prepared.query.outputs;
+        let query = &self.context.prepared.query;
+        let outputs = &query.outputs;
         let columns = outputs.iter().map(|output| Column {
             name: output.name.clone(),
             kind: Kind::Key,
@@ -306,6 +308,7 @@ impl Asking<'_> {
         let row = |&group: &u32| {
             let keys = outputs.iter().filter_map(|output| match output.shows {
                 Shows::Key(index) => Some(json(&groups[group as usize][index])),
+                Shows::OfKeys(index) => Some(json(&of_keys(query, index, &groups[group as usize]))),
                 _ => None,
             });
             Row { keys: keys.collect(), values: Vec::new(), over: Vec::new() }

@@ -70,7 +70,7 @@ pub enum TypeError {
         other: Type,
     },
     /// A constant that cannot be read as its type.
-    #[error("`{written}` is no {to}")]
+    #[error("`{written}` is no {to}: {}", constant(*to))]
     Constant {
         /// The constant.
         written: String,
@@ -136,12 +136,14 @@ pub enum TypeError {
         column: String,
     },
     /// Too few arguments, or too many.
-    #[error("{function} does not take {given} arguments")]
+    #[error("{function} does not take {}: write {instead}", arguments(*given))]
     Arguments {
         /// The function.
         function: String,
         /// How many it was given.
         given: usize,
+        /// What it takes.
+        instead: String,
     },
     /// DATE_PART or DATE_TRUNC with other than two arguments.
     #[error("{function} takes two arguments: 'month' and a date or timestamp, for example")]
@@ -172,6 +174,21 @@ impl TypeError {
     ) -> SqlError {
         let (written, taker) = (short(written), taker.to_owned());
         Self::Needs { written, kind, taker, needs, instead: None }.into()
+    }
+}
+
+fn arguments(given: usize) -> String {
+    if given == 1 { "1 argument".to_owned() } else { format!("{given} arguments") }
+}
+
+fn constant(of: Type) -> &'static str {
+    match of {
+        Type::Bool => "write TRUE or FALSE",
+        Type::Int => "write a whole number, such as 12",
+        Type::Float => "write a number, such as 1.5",
+        Type::Text => "write it in single quotes",
+        Type::Date => "write it as 'YYYY-MM-DD'",
+        Type::Timestamp => "write it as 'YYYY-MM-DD HH:MM:SS'",
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn parts(
         pipe_operators,
     } = query;
     if fetch.is_some() {
-        return Err(no("FETCH", "write LIMIT"));
+        return Err(no("FETCH in a subquery", "write LIMIT at the end of the question"));
     }
     if !locks.is_empty() {
         return Err(none("FOR UPDATE and FOR SHARE", "nothing is locked here"));

@@ -11,6 +11,7 @@ pub(crate) mod names;
 pub(crate) mod parse;
 pub(crate) mod per_unit;
 pub(crate) mod question;
+pub(crate) mod rewrite;
 pub(crate) mod rows;
 pub(crate) mod sets;
 pub(crate) mod settings;

@@ -14,6 +14,7 @@ use crate::SqlError;
 use crate::error::{LimitError, SyntaxError, Unsupported, line, short};
 use crate::frontend::dialect::Sql;
 use crate::frontend::limits;
+use crate::frontend::rewrite;
 use crate::frontend::settings::{self, Setting};
 
 /// Runs something on a stack of its own: how deep the parser goes is bounded, how much is left of
@@ -44,7 +45,7 @@ pub(crate) fn parse(sql: &str) -> Result<(ast::Query, Vec<Setting>), SqlError> {
         ended = true;
     }
     match parser.peek_token().token {
-        Token::EOF => Ok((query, settings)),
+        Token::EOF => Ok((rewrite::rewritten(query)?, settings)),
         _ if ended => Err(Unsupported::SeveralStatements.into()),
         word => Err(SyntaxError::Trails { word: short(&word) }.into()),
     }

@@ -177,7 +177,8 @@ fn answer<'a>(
 ) -> Result<Query, SqlError> {
     let (select, top) = without_top(select, limit)?;
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(&select)?;
-    let (mut rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    let (rows, selection) = source.from_where(from, selection, scope)?;
+    let (mut rows, selection) = source.chosen(rows, selection.as_deref(), scope)?;
     checked_unit(&rows.table)?;
     let aggregates = RefCell::new(Aggregates::default());
     let (usage, parameters) = (source.usage, source.parameters);
@@ -272,7 +273,9 @@ fn answer<'a>(
                 }
                 value
             }
-            None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
+            None => after
+                .of_keys(&item.bound.expr, &totals.over)
+                .ok_or_else(|| Unsupported::ShowsRows { item: short(&item.name) })?,
         };
         shown.push(Some(expr));
     }
@@ -281,11 +284,12 @@ fn answer<'a>(
     if is_distinct && !(0..sorted.len()).all(is_shown) {
         return Err(no("SELECT DISTINCT without all keys", "add the keys of GROUP BY to SELECT"));
     }
-    let shows_values = !shown.iter().flatten().all(|expr| matches!(expr, Expr::Key(_)));
+    let shows_values = shown.iter().flatten().any(is_value);
     if !shows_values && written.is_empty() {
         return Err(Unsupported::NoAggregate.into());
     }
 
+    let chooses = having.is_some();
     let mut having = after.having(having)?;
     let mut order = after.order(order_by.filter(|_| sets.is_none()))?;
     let ratios = Ratios { aggregates: &aggregates, table: &rows.table, unit_column };
@@ -304,17 +308,23 @@ fn answer<'a>(
     let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
     let is_cut = limit.is_some() || top.is_some();
     within.checked_quantiles(shown.iter().flatten(), &order, (having.as_ref(), is_cut))?;
-    let is_value = |expr: &&Expr| !matches!(expr, Expr::Key(_));
-    shown.iter().flatten().filter(is_value).for_each(|expr| measures.shows(expr));
+    let values = shown.iter().flatten().filter(|expr| is_value(expr));
+    values.for_each(|expr| measures.shows(expr));
     order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
     let having = having.map(|having| measures.over(having));
     for order in &mut order {
         order.by = measures.over(order.by.clone());
     }
+    let mut of_keys = Vec::new();
     let output = |(item, expr): (&Item, &Option<Expr>)| {
         let Some(expr) = expr else {
             return Output { name: item.name.clone(), shows: Shows::All };
         };
+        if !is_value(expr) && !matches!(expr, Expr::Key(_)) {
+            of_keys.push(expr.clone());
+            let shows = Shows::OfKeys(of_keys.len() - 1);
+            return Output { name: item.name.clone(), shows };
+        }
         let shows = match (measures.over(expr.clone()), item.side) {
             (Expr::Key(index), _) => Shows::Key(index),
             (Expr::Measure(index), side) => side.map_or(Shows::Measure(index), |side| side(index)),
@@ -348,6 +358,13 @@ fn answer<'a>(
         return Err(LimitError::TextKeys { keys: texts, most: limits::TEXT_KEYS }.into());
     }
     let groups = keys::groups(&keys)?;
+    if aggregates.borrow().takes_all() && (groups.is_none() || chooses || sets.is_some()) {
+        return Err(no(
+            "A subquery as the total beside HAVING, ROLLUP or keys that are not public",
+            "write SUM(COUNT(*)) OVER (), the total of the groups that there are, or list the keys \
+             in WHERE",
+        ));
+    }
     let max_groups = match groups {
         Some(groups) => u32::try_from(groups).unwrap_or(u32::MAX).min(*max_groups),
         None => *max_groups,
@@ -404,8 +421,19 @@ fn answer<'a>(
         from.look_at_most(limits::most_pairs(passes));
     }
     let least = None;
-    let query =
-        Query { plan, measures, outputs, having, order, offset, limit, passes, least, searches };
+    let query = Query {
+        plan,
+        measures,
+        outputs,
+        of_keys,
+        having,
+        order,
+        offset,
+        limit,
+        passes,
+        least,
+        searches,
+    };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     // Keys that no value decides about are listed, or selected, and nothing else is computed.
     let by_values = !query.measures.is_empty();
@@ -495,8 +523,13 @@ struct Item {
 impl Item {
     /// Whether an aggregate is in it.
     fn is_value(&self) -> bool {
-        self.bound.expr.any(&|expr| matches!(expr, Expr::Measure(_)))
+        is_value(&self.bound.expr)
     }
+}
+
+/// Whether a measure is in an expression.
+fn is_value(expr: &Expr) -> bool {
+    expr.any(&|expr| matches!(expr, Expr::Measure(_)))
 }
 
 /// What is bound over rows.
@@ -804,6 +837,13 @@ impl After<'_> {
         limits::checked(expr)
     }
 
+    /// A constant, or what follows from keys and is none of them, where rows are totals over some:
+    /// these are NULL. None if it takes anything else.
+    fn of_keys(&self, expr: &Expr, over: &[Expr]) -> Option<Expr> {
+        let expr = canonical(self.keyed(without(expr.clone(), over)));
+        expr.columns().is_empty().then_some(expr)
+    }
+
     fn keyed(&self, expr: Expr) -> Expr {
         if matches!(expr, Expr::Literal(_) | Expr::Measure(_) | Expr::Key(_)) {
             return expr;
@@ -813,6 +853,17 @@ impl After<'_> {
             Some(index) => Expr::Key(index),
             None => expr.map_children(|child| self.keyed(child)),
         }
+    }
+}
+
+/// An expression in which these are NULL.
+fn without(expr: Expr, over: &[Expr]) -> Expr {
+    if over.is_empty() {
+        return expr;
+    }
+    match over.contains(&canonical(expr.clone())) {
+        true => Expr::Literal(Value::Null),
+        false => expr.map_children(|child| without(child, over)),
     }
 }
 

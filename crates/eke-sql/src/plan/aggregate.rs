@@ -111,26 +111,40 @@ fn has_one_value(expr: &Expr, unit: &str) -> bool {
 
 /// Those of one question, without repetition: the index is that of the measure.
 #[derive(Debug, Default)]
-pub(crate) struct Aggregates(Vec<Aggregate>);
+pub(crate) struct Aggregates {
+    all: Vec<Aggregate>,
+    /// Whether a total is of all rows, whatever their keys.
+    takes_all: bool,
+}
 
 impl Aggregates {
     /// The measure of an aggregate.
     pub(crate) fn index(&mut self, aggregate: Aggregate) -> usize {
-        if let Some(index) = self.0.iter().position(|one| one.same(&aggregate)) {
+        if let Some(index) = self.all.iter().position(|one| one.same(&aggregate)) {
             return index;
         }
-        self.0.push(aggregate);
-        self.0.len() - 1
+        self.all.push(aggregate);
+        self.all.len() - 1
+    }
+
+    /// Takes down that a total is of all rows.
+    pub(crate) fn take_all(&mut self) {
+        self.takes_all = true;
+    }
+
+    /// Whether a total is of all rows, whatever their keys.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.takes_all
     }
 
     /// An aggregate, by its index.
     pub(crate) fn get(&self, index: usize) -> Option<&Aggregate> {
-        self.0.get(index)
+        self.all.get(index)
     }
 
     /// Whether one of them is over all groups together.
     pub(crate) fn has_totals(&self) -> bool {
-        self.0.iter().any(|one| matches!(one, Aggregate::Total(_)))
+        self.all.iter().any(|one| matches!(one, Aggregate::Total(_)))
     }
 
     /// Whether an aggregate is one sum, and not a quotient or a total.
@@ -141,17 +155,17 @@ impl Aggregates {
                 Aggregate::Average { .. } | Aggregate::Total(_) | Aggregate::Quantile { .. }
             )
         };
-        self.0.get(index).is_some_and(|one| !other(one))
+        self.all.get(index).is_some_and(|one| !other(one))
     }
 
     /// Whether an aggregate is one of the values, in their order.
     pub(crate) fn is_quantile(&self, index: usize) -> bool {
-        matches!(self.0.get(index), Some(Aggregate::Quantile { .. }))
+        matches!(self.all.get(index), Some(Aggregate::Quantile { .. }))
     }
 
     /// Whether one of them is.
     pub(crate) fn has_quantiles(&self) -> bool {
-        self.0.iter().any(|one| matches!(one, Aggregate::Quantile { .. }))
+        self.all.iter().any(|one| matches!(one, Aggregate::Quantile { .. }))
     }
 
     /// The sums of a plan, in their canonical order, and how the measures come from them, where
@@ -212,7 +226,7 @@ impl Aggregates {
         // indices.
         let mut needed: Vec<(Sum, Option<Sum>)> = Vec::new();
         let mut searches: Vec<Sum> = Vec::new();
-        for aggregate in &self.0 {
+        for aggregate in &self.all {
             needed.push(match aggregate {
                 Aggregate::Rows => (grid::count(Summand::Rows, max_rows), None),
                 Aggregate::Units => (grid::count(Summand::Units, max_rows), None),
@@ -252,7 +266,7 @@ impl Aggregates {
         let place = |sum: &Sum| sums.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let measures = needed
             .iter()
-            .zip(&self.0)
+            .zip(&self.all)
             .map(|((sum, count), aggregate)| match (count, aggregate) {
                 (Some(count), _) => Measure::Average { sum: place(sum), count: place(count) },
                 (None, Aggregate::Total(_)) => Measure::Total(place(sum)),

@@ -75,6 +75,9 @@ impl Query {
         for output in &self.outputs {
             let shows = match output.shows {
                 Shows::Key(index) => Expr::Key(index).to_string(),
+                Shows::OfKeys(index) => {
+                    self.of_keys.get(index).map_or_else(String::new, ToString::to_string)
+                }
                 Shows::All => "all of it together".to_owned(),
                 Shows::Measure(index) => Expr::Measure(index).to_string(),
                 Shows::Low(index) => format!("the lower end of {}", Expr::Measure(index)),

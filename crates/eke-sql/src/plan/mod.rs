@@ -286,6 +286,10 @@ pub struct Query {
     pub measures: Vec<Measure>,
     /// What is shown of each group, in this order.
     pub outputs: Vec<Output>,
+    /// What is shown beside keys and values and costs nothing: constants, and expressions over
+    /// keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_keys: Vec<Expr>,
     /// Which groups are shown: those for which it is true. Over keys and measures.
     pub having: Option<Expr>,
     /// What they are sorted by. Over keys and measures. Then by their keys.
@@ -408,6 +412,8 @@ pub struct Output {
 pub enum Shows {
     /// A key, by its index.
     Key(usize),
+    /// A constant or what follows from keys, by its index in [`Query::of_keys`].
+    OfKeys(usize),
     /// A measure, by its index.
     Measure(usize),
     /// The lower end of a measure's interval.
@@ -425,7 +431,7 @@ impl Shows {
     #[must_use]
     pub fn measure(self) -> Option<usize> {
         match self {
-            Self::Key(_) | Self::All => None,
+            Self::Key(_) | Self::OfKeys(_) | Self::All => None,
             Self::Measure(index) | Self::Low(index) | Self::High(index) | Self::Met(index) => {
                 Some(index)
             }

@@ -27,6 +27,21 @@ fn within(condition: &str) -> String {
     format!("SELECT COUNT(*) FROM trips WHERE {condition}")
 }
 
+/// Each answer is asked about by the next, and doubles what it shows.
+#[test]
+fn answers_that_grow_inside_each_other_are_refused() {
+    let mut sql = "SELECT COUNT(*) AS n FROM trips".to_owned();
+    for _ in 0..8 {
+        sql = format!("SELECT n{} AS n FROM ({sql}) AS t", " + n".repeat(20));
+    }
+    is_a_limit(sql);
+    let mut sql = "SELECT COUNT(*) AS n FROM trips".to_owned();
+    for _ in 0..40 {
+        sql = format!("SELECT n + n AS n FROM ({sql}) AS t");
+    }
+    refused(sql);
+}
+
 #[test]
 fn long_and_wide_questions_are_refused() {
     is_a_limit(format!("SELECT COUNT(*) FROM trips {}", " ".repeat(64 * 1024)));

@@ -48,6 +48,18 @@ fn trivially_different_questions_have_the_same_plan() {
             "SELECT COUNT(*) FROM trips WHERE NOT day < DATE '2024-01-01'",
             "SELECT COUNT(*) FROM trips WHERE CAST('2024-01-01' AS DATE) <= day",
         ],
+        &[
+            "SELECT city, COUNT(*) AS n FROM trips GROUP BY city HAVING COUNT(*) > 5 LIMIT 3",
+            "SELECT city, COUNT(*) AS n FROM trips GROUP BY city FETCH FIRST 3 ROWS ONLY",
+            "SELECT city, n FROM (SELECT city, COUNT(*) AS n FROM trips GROUP BY city) WHERE n > 5",
+            "WITH t (c, n) AS (SELECT city, COUNT(*) FROM trips GROUP BY 1) SELECT t.c FROM t WHERE n > 5 ORDER BY n DESC LIMIT 1",
+            "SELECT 'x' AS x, city || '!' AS y, COUNT(*) FROM trips GROUP BY city",
+            "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM trips) FROM trips GROUP BY city",
+        ],
+        &[
+            "SELECT z.area, COUNT(*) FROM trips t JOIN zones z ON t.zone = z.zone WHERE t.fare > 3 GROUP BY z.area",
+            "SELECT area, COUNT(*) FROM zones z, trips t WHERE (fare > 3 AND z.zone = t.zone) GROUP BY area",
+        ],
     ] {
         let first = planned(same[0]);
         for other in same {

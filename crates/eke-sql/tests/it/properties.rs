@@ -253,6 +253,7 @@ fn in_order(query: &Query) {
     for output in &query.outputs {
         match output.shows {
             Shows::Key(index) => assert!(index < plan.keys.len()),
+            Shows::OfKeys(index) => assert!(index < query.of_keys.len()),
             shows => assert!(shows.measure().unwrap() < query.measures.len()),
         }
     }

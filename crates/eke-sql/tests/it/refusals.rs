@@ -46,8 +46,12 @@ fn refusals_say_which_part_and_what_instead() {
     let table: [(&str, SqlError); 6] = [
         ("", SyntaxError::Empty.into()),
         (
-            "SELECT COUNT(*) FROM trips FETCH FIRST 3 ROWS ONLY",
-            Unsupported::Feature { what: "FETCH", instead: "write LIMIT" }.into(),
+            "SELECT COUNT(*) FROM trips TABLESAMPLE BERNOULLI (10)",
+            Unsupported::Feature {
+                what: "TABLESAMPLE",
+                instead: "the same question must have the same rows",
+            }
+            .into(),
         ),
         ("SELECT fare FROM trips", Unsupported::ShowsRows { item: written("fare") }.into()),
         (

@@ -49,7 +49,7 @@ pub(crate) fn table(
         name: output.name.clone(),
         quantile: ordered(output),
         kind: match output.shows {
-            Shows::Key(_) | Shows::All => Kind::Key,
+            Shows::Key(_) | Shows::OfKeys(_) | Shows::All => Kind::Key,
             Shows::Measure(_) => Kind::Value,
             Shows::Low(_) => Kind::Low,
             Shows::High(_) => Kind::High,
@@ -121,7 +121,7 @@ pub(crate) fn table(
         }
     };
     let names: Vec<Arc<str>> = query.outputs.iter().map(|output| (*output.name).into()).collect();
-    let is_key = |output: &&Output| matches!(output.shows, Shows::Key(_) | Shows::All);
+    let is_key = |output: &&Output| output.shows.measure().is_none();
     let keys = query.outputs.iter().filter(is_key).count();
     let cells = query.outputs.len() - keys;
     let row = |(_, (group, values)): &(u32, (&Vec<Value>, &Vec<Found>))| {
@@ -130,6 +130,7 @@ pub(crate) fn table(
         for (output, name) in query.outputs.iter().zip(&names) {
             match output.shows {
                 Shows::Key(index) => row.keys.push(json(&group[index])),
+                Shows::OfKeys(index) => row.keys.push(json(&of_keys(query, index, group))),
                 Shows::All => row.keys.push(serde_json::Value::Null),
                 Shows::Measure(index)
                 | Shows::Low(index)
@@ -334,6 +335,11 @@ fn ratio(part: usize, of: usize) -> f64 {
 }
 
 /// What an expression over keys and measures comes to for one group.
+/// A constant, or what follows from keys.
+pub(crate) fn of_keys(query: &Query, index: usize, keys: &[Value]) -> Value {
+    query.of_keys.get(index).map_or(Value::Null, |expr| value(expr, keys, &[]))
+}
+
 fn value(expr: &Expr, keys: &[Value], values: &[Found]) -> Value {
     evaluate(expr, &|leaf| match leaf {
         Leaf::Key(index) => keys.get(index).cloned().unwrap_or(Value::Null),

@@ -10,6 +10,7 @@ use crate::expr::canonical::canonical;
 use crate::frontend::clauses::no;
 use crate::frontend::limits;
 use crate::frontend::names;
+use crate::frontend::rewrite::TOTAL_OF_ALL;
 use crate::frontend::settings::PER_GROUP;
 use crate::plan::aggregate::Aggregate;
 use crate::{Binary, Expr, Function, SqlError, Type, Unary, Value};
@@ -31,6 +32,11 @@ impl Binder<'_> {
             return Err(Unsupported::NoFunction { name: short(name) }.into());
         };
         if let Some(over) = over {
+            if name == TOTAL_OF_ALL {
+                let total = self.total("sum", call, over)?;
+                self.aggregates.iter().for_each(|all| all.borrow_mut().take_all());
+                return Ok(total);
+            }
             return self.total(&name, call, over);
         }
         if !within_group.is_empty() && !is_quantile(&name) {
@@ -362,7 +368,10 @@ impl Binder<'_> {
         arguments: &[&ast::Expr],
     ) -> Result<Bound, SqlError> {
         let upper = name.to_uppercase();
-        let wrong = || TypeError::Arguments { function: upper.clone(), given: arguments.len() };
+        let wrong = || {
+            let instead = usage(&upper, function);
+            TypeError::Arguments { function: upper.clone(), given: arguments.len(), instead }
+        };
         let (types, least) = function.takes().ok_or_else(wrong)?;
         if !(least..=types.len()).contains(&arguments.len()) {
             return Err(wrong().into());
@@ -481,6 +490,27 @@ impl Binder<'_> {
             arguments.push(self.int(count, "SUBSTRING")?);
         }
         Ok(Bound::new(Expr::Call(Function::Substring, arguments), Type::Text))
+    }
+}
+
+/// How a function is written.
+fn usage(name: &str, function: Function) -> String {
+    match function {
+        Function::Least | Function::Greatest | Function::Coalesce | Function::NullIf => {
+            format!("{name}(x, y)")
+        }
+        Function::ConcatWith => format!("{name}(',', x, y)"),
+        function => match function.takes() {
+            None => format!("{name}(x)"),
+            Some((types, least)) => {
+                let with = |count: usize| {
+                    let types = types.iter().take(count).map(ToString::to_string);
+                    format!("{name}({})", types.collect::<Vec<_>>().join(", "))
+                };
+                let all: Vec<String> = (least..=types.len()).map(with).collect();
+                all.join(" or ")
+            }
+        },
     }
 }
 

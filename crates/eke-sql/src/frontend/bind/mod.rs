@@ -230,8 +230,7 @@ fn refused(expr: &ast::Expr) -> SqlError {
         }
         E::Interval(_) => no(
             "INTERVAL by itself",
-            "add it to a date or a timestamp, or take it away from one; compare \
-             EXTRACT(EPOCH FROM a - b) with a number of seconds",
+            "add it to a date or a timestamp, take it away from one, or compare a - b with it",
         ),
         E::Collate { .. } => no("COLLATE", "text is compared byte by byte"),
         E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => none(
@@ -251,8 +250,9 @@ fn refused(expr: &ast::Expr) -> SqlError {
 fn no_subquery() -> SqlError {
     none(
         "Subqueries inside expressions",
-        "EXISTS (SELECT …) and IN (SELECT …) stand in WHERE, by themselves or with AND; otherwise \
-         write constants, or a subquery in FROM",
+        "EXISTS (SELECT …) and IN (SELECT …) stand in WHERE, by themselves or with AND; the total \
+         of a share is SUM(COUNT(*)) OVER (), and the whole of a part COUNT(*) beside COUNT(*) \
+         FILTER (WHERE …); otherwise write constants, or a subquery in FROM",
     )
 }
 

@@ -4,12 +4,12 @@ use sqlparser::ast::{self, BinaryOperator};
 
 use super::{Binder, Bound};
 use crate::error::{TypeError, Unsupported, short};
-use crate::expr::civil::DAY;
+use crate::expr::civil::{DAY, seconds};
 use crate::expr::display::Part;
 use crate::expr::format::MomentFormat;
 use crate::frontend::clauses::{bare, no};
 use crate::frontend::limits;
-use crate::{Expr, Function, SqlError, Type, Unary, Value};
+use crate::{Binary, Expr, Function, SqlError, Type, Unary, Value};
 
 /// A constant length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,17 @@ pub(super) struct Interval {
 
 /// The longest, in microseconds: beyond it nothing has a date.
 const LONGEST: i64 = 20_000 * 366 * DAY;
+
+/// What DATEDIFF counts, with how many seconds each has, if all have as many: days first.
+const COUNTED: [(&str, Option<f64>); 7] = [
+    ("day", None),
+    ("hour", Some(3_600.0)),
+    ("minute", Some(60.0)),
+    ("second", Some(1.0)),
+    ("month", None),
+    ("quarter", None),
+    ("year", None),
+];
 
 /// Units of time with the months and microseconds that they have; also with an `s`.
 const UNITS: [(&[&str], i32, i64); 11] = [
@@ -67,6 +78,12 @@ impl Interval {
             months => number.parse::<i32>().ok()?.checked_mul(*months)?,
         };
         Self { months: 0, micros: 0 }.plus(Self { months, micros })
+    }
+
+    /// Its seconds, as a number to compare with.
+    pub(super) fn seconds(self) -> Bound {
+        let micros = self.micros.saturating_add(i64::from(self.months) * 30 * DAY);
+        Bound::new(Expr::Literal(Value::float(seconds(micros, 0))), Type::Float)
     }
 
     fn plus(self, other: Self) -> Option<Self> {
@@ -181,6 +198,44 @@ fn no_interval(expr: &ast::Expr) -> SqlError {
     )
 }
 
+/// A difference of moments that is compared with an interval: what is compared, how, and with how
+/// many seconds. A month has 30 days there, as in PostgreSQL.
+pub(super) fn lasting(
+    expr: &ast::Expr,
+) -> Result<Option<(&ast::Expr, BinaryOperator, Bound)>, SqlError> {
+    use BinaryOperator as B;
+    let ast::Expr::BinaryOp { left, op, right } = expr else { return Ok(None) };
+    let turned = match op {
+        B::Gt => B::Lt,
+        B::GtEq => B::LtEq,
+        B::Lt => B::Gt,
+        B::LtEq => B::GtEq,
+        B::Eq | B::NotEq => op.clone(),
+        _ => return Ok(None),
+    };
+    if is_difference(left)?
+        && let Some(interval) = interval(right)?
+    {
+        return Ok(Some((left, op.clone(), interval.seconds())));
+    }
+    if is_difference(right)?
+        && let Some(interval) = interval(left)?
+    {
+        return Ok(Some((right, turned, interval.seconds())));
+    }
+    Ok(None)
+}
+
+/// Whether it is one thing less another, which is no interval.
+pub(super) fn is_difference(expr: &ast::Expr) -> Result<bool, SqlError> {
+    match bare(expr) {
+        ast::Expr::BinaryOp { left, op: BinaryOperator::Minus, right } => {
+            Ok(interval(left)?.is_none() && interval(right)?.is_none())
+        }
+        _ => Ok(false),
+    }
+}
+
 /// A moment with an interval added, or taken away.
 pub(super) fn shifted(
     (bound, written): (Bound, String),
@@ -286,7 +341,8 @@ impl Binder<'_> {
     pub(super) fn date_add(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
         let function = name.to_uppercase();
         let [one, by] = arguments else {
-            return Err(TypeError::Arguments { function, given: arguments.len() }.into());
+            let (given, instead) = (arguments.len(), format!("{function}(x, INTERVAL '3 days')"));
+            return Err(TypeError::Arguments { function, given, instead }.into());
         };
         let Some(by) = interval(by)? else { return Err(no_interval(by)) };
         let operator =
@@ -301,7 +357,8 @@ impl Binder<'_> {
             [stride, one, origin] => (stride, one, Some(origin)),
             _ => {
                 let (function, given) = ("DATE_BIN".to_owned(), arguments.len());
-                return Err(TypeError::Arguments { function, given }.into());
+                let instead = "DATE_BIN(INTERVAL '15 minutes', x)".to_owned();
+                return Err(TypeError::Arguments { function, given, instead }.into());
             }
         };
         // Here a text alone is an interval too.
@@ -386,32 +443,79 @@ impl Binder<'_> {
         Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Timestamp))
     }
 
-    /// DATE_DIFF(a, b, DAY), DATEDIFF('day', b, a) and DATEDIFF(a, b): the days between two dates.
+    /// DATE_DIFF(a, b, DAY), DATEDIFF('day', b, a) and DATEDIFF(a, b): how many days, hours and so
+    /// on begin after one moment and not after the other.
     pub(super) fn date_diff(
         &self,
         name: &str,
         arguments: &[&ast::Expr],
     ) -> Result<Bound, SqlError> {
-        let is_day =
-            |one: &ast::Expr| word(one).is_some_and(|part| part == "day" || part == "days");
+        let part = |one: &ast::Expr| {
+            let word = word(one)?;
+            let part = word.strip_suffix('s').unwrap_or(&word);
+            COUNTED.iter().find(|(name, _)| *name == part)
+        };
+        // A column may be called as a part is.
+        let begins = |first: &ast::Expr| {
+            let is_text = matches!(bare(first), ast::Expr::Value(_));
+            part(first).is_some() && (is_text || name == "datediff")
+        };
         let between = match arguments {
-            [to, from, part] if is_day(part) => Some((to, from)),
-            [part, from, to] if is_day(part) => Some((to, from)),
-            [to, from] => Some((to, from)),
+            [to, from, last] if part(last).is_some() && !begins(to) => {
+                part(last).map(|part| (part, to, from))
+            }
+            [first, from, to] => part(first).map(|part| (part, to, from)),
+            [to, from] => Some((&COUNTED[0], to, from)),
             _ => None,
         };
-        let date = |one: &ast::Expr| {
-            let bound = self.bind(one)?;
-            Ok::<_, SqlError>((bound.kind == Some(Type::Date)).then_some(bound.expr))
+        let Some(((part, seconds), to, from)) = between else {
+            return Err(Unsupported::Function {
+                function: name.to_uppercase(),
+                instead: "write DATEDIFF(minute, a, b) for how many minutes begin after a and not \
+                          after b; so do second, hour, day, month, quarter and year",
+            }
+            .into());
         };
-        if let Some((to, from)) = between
-            && let (Some(to), Some(from)) = (date(to)?, date(from)?)
-        {
-            return Ok(Bound::new(Expr::Call(Function::DaysBetween, vec![to, from]), Type::Int));
+        let call = |function, of| Expr::Call(function, of);
+        let pair = |operator, one, other| Expr::Binary(operator, Box::new(one), Box::new(other));
+        let int = |number: i64| Expr::Literal(Value::Int(number));
+        if *part == "day" {
+            let day = |one: &ast::Expr| {
+                let bound = self.bind(one)?;
+                if bound.kind == Some(Type::Date) {
+                    return Ok(bound.expr);
+                }
+                let moment = self.moment(one, name)?;
+                Ok::<_, SqlError>(Expr::Cast(Box::new(moment), Type::Date))
+            };
+            let days = call(Function::DaysBetween, vec![day(to)?, day(from)?]);
+            return Ok(Bound::new(days, Type::Int));
         }
-        let instead = "write a - b for the days between two dates, EXTRACT(EPOCH FROM a - b) for the \
-                       seconds between two timestamps";
-        Err(Unsupported::Function { function: name.to_uppercase(), instead }.into())
+        let upper = name.to_uppercase();
+        let (to, from) = (self.moment(to, &upper)?, self.moment(from, &upper)?);
+        let Some(seconds) = seconds else {
+            // What is counted by the calendar.
+            let count = |moment: Expr| {
+                let year = call(Function::Year, vec![moment.clone()]);
+                let (each, own) = match *part {
+                    "month" => (12, Some(Function::Month)),
+                    "quarter" => (4, Some(Function::Quarter)),
+                    _ => return year,
+                };
+                let years = pair(Binary::Multiply, year, int(each));
+                own.map_or(years.clone(), |own| pair(Binary::Add, years, call(own, vec![moment])))
+            };
+            let count = pair(Binary::Subtract, count(to), count(from));
+            return Ok(Bound::new(count, Type::Int));
+        };
+        let start = |moment: Expr| {
+            let start = Function::of_part(Part::Start(part));
+            start.map_or(moment.clone(), |start| call(start, vec![moment]))
+        };
+        let apart = call(Function::Seconds, vec![start(to), start(from)]);
+        let each = Expr::Literal(Value::float(*seconds));
+        let count = Expr::Cast(Box::new(pair(Binary::Divide, apart, each)), Type::Int);
+        Ok(Bound::new(count, Type::Int))
     }
 
     /// A part of a moment.
@@ -430,7 +534,7 @@ impl Binder<'_> {
     }
 
     /// The seconds from 1970 to a moment, or between two that are taken from each other.
-    fn epoch(&self, one: &ast::Expr) -> Result<Bound, SqlError> {
+    pub(super) fn epoch(&self, one: &ast::Expr) -> Result<Bound, SqlError> {
         let mut moments = vec![one];
         if let ast::Expr::BinaryOp { left, op: BinaryOperator::Minus, right } = bare(one)
             && interval(right)?.is_none()

@@ -23,9 +23,16 @@ impl Binder<'_> {
     /// A run of operators. It leans to the left, and may be long: it is taken apart without
     /// recursion.
     pub(super) fn binary(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
+        if let Some((difference, operator, seconds)) = moment::lasting(expr)? {
+            let apart = (self.epoch(difference)?, short(difference));
+            return apply(&operator, apart, (seconds, short(expr)));
+        }
         let mut steps = Vec::new();
         let mut first = expr;
         while let ast::Expr::BinaryOp { left, op, right } = first {
+            if moment::lasting(first)?.is_some() {
+                break;
+            }
             steps.push((op, &**right));
             first = left;
         }
@@ -141,10 +148,20 @@ impl Binder<'_> {
         low: &ast::Expr,
         high: &ast::Expr,
     ) -> Result<Bound, SqlError> {
-        let value = (self.first(one, low)?, short(one));
-        let end =
-            |end: &ast::Expr| Ok::<_, SqlError>((self.beside(end, value.0.kind)?, short(end)));
-        let (low, high) = (end(low)?, end(high)?);
+        let lasts = match moment::is_difference(one)? {
+            true => moment::interval(low)?.zip(moment::interval(high)?),
+            false => None,
+        };
+        let (value, low, high) = if let Some((least, most)) = lasts {
+            let value = (self.epoch(one)?, short(one));
+            (value, (least.seconds(), short(low)), (most.seconds(), short(high)))
+        } else {
+            let value = (self.first(one, low)?, short(one));
+            let end =
+                |end: &ast::Expr| Ok::<_, SqlError>((self.beside(end, value.0.kind)?, short(end)));
+            let (low, high) = (end(low)?, end(high)?);
+            (value, low, high)
+        };
         let low = apply(&BinaryOperator::GtEq, value.clone(), low)?;
         let high = apply(&BinaryOperator::LtEq, value, high)?;
         let both = pair(Binary::And, low.expr, high.expr);
@@ -229,7 +246,8 @@ impl Binder<'_> {
             [one, pattern, flags] => (one, pattern, Some(*flags)),
             _ => {
                 let function = name.to_uppercase();
-                return Err(TypeError::Arguments { function, given: arguments.len() }.into());
+                let (given, instead) = (arguments.len(), format!("{function}(x, 'expression')"));
+                return Err(TypeError::Arguments { function, given, instead }.into());
             }
         };
         let syntax = match flags {
