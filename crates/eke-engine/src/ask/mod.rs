@@ -174,7 +174,10 @@ impl Engine {
             furthest: prepared.finest,
             furthest_picks: prepared.finest,
         };
-        let answer = asking.in_turn();
+        let mut answer = asking.in_turn();
+        if let Ok(answer) = &mut answer {
+            self.say_of_whole(&prepared, &question.who, answer);
+        }
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {

@@ -296,8 +296,11 @@ impl Asking<'_> {
         picked: &[u32],
     ) -> Result<Answer, EngineError> {
         let outputs = &self.context.prepared.query.outputs;
-        let columns =
-            outputs.iter().map(|output| Column { name: output.name.clone(), kind: Kind::Key });
+        let columns = outputs.iter().map(|output| Column {
+            name: output.name.clone(),
+            kind: Kind::Key,
+            counts: false,
+        });
         let row = |&group: &u32| {
             let keys = outputs.iter().filter_map(|output| match output.shows {
                 Shows::Key(index) => Some(json(&groups[group as usize][index])),

@@ -280,7 +280,9 @@ mod tests {
         };
         let rows = shown.iter().map(row).collect();
         let columns = [("k", Kind::Key), ("b", Kind::Value), ("a", Kind::Value), ("l", Kind::Key)];
-        let columns = columns.map(|(name, kind)| Column { name: name.to_owned(), kind }).to_vec();
+        let columns = columns
+            .map(|(name, kind)| Column { name: name.to_owned(), kind, counts: false })
+            .to_vec();
         let cost = Cost { rho: 0.5, mechanism_delta: 0.0 };
         let answer = Answer {
             columns,
