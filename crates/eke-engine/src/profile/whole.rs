@@ -72,7 +72,8 @@ impl WholeDataset {
         };
         let counts = (u64::from(plan.max_rows) * groups.max(1))
             .min(plan.max_rows_in_all.map_or(u64::MAX, u64::from));
-        let bins = Bins { cells: values.cells.get(..ROW_BINS)?, deviation: *noise.first()?, units };
+        let (cells, deviation) = (values.cells.get(..ROW_BINS)?, *noise.first()?);
+        let bins = Bins { cells, deviation, units, proposed: cuts.chosen.row_bin };
         let rows = crate::ask::cut::counts_rows(plan).then(|| bins.beyond(counts)).flatten();
         let rows = rows.map(|beyond| Beyond {
             raise_to: beyond.raise_to.map(|to| {
@@ -86,7 +87,9 @@ impl WholeDataset {
                 profile.layout.keys.iter().position(is_key).and_then(|place| {
                     let start = ROW_BINS + place * GROUP_BINS;
                     let cells = values.cells.get(start..start + GROUP_BINS)?;
-                    let bins = Bins { cells, deviation: *noise.get(1 + place)?, units };
+                    let (deviation, proposed) =
+                        (*noise.get(1 + place)?, *cuts.chosen.group_bins.get(place)?);
+                    let bins = Bins { cells, deviation, units, proposed };
                     bins.beyond(plan.max_groups.into())
                 })
             }
@@ -142,6 +145,8 @@ struct Bins<'a> {
     cells: &'a [i64],
     deviation: f64,
     units: Noisy,
+    /// The bin whose end the profile proposes as a bound.
+    proposed: usize,
 }
 
 impl Bins<'_> {
@@ -170,8 +175,10 @@ impl Bins<'_> {
         let [low, high] = [low, high].map(|share| share.clamp(0.0, 1.0));
         let share = CutShare { value: None, low, high: high.max(low) };
         let seen = |bin: usize| self.from(bin).value / self.units.value <= FEW;
-        let enough = (0..self.cells.len()).find(|&bin| end(bin) > bound && seen(bin + 1));
-        let raise_to = enough.filter(|_| low > FEW).map(end);
+        // Beyond what is proposed, nobody shows above the noise.
+        let enough = (0..=self.proposed).find(|&bin| end(bin) > bound && seen(bin + 1));
+        let enough = end(enough.unwrap_or(self.proposed));
+        let raise_to = Some(enough).filter(|&to| low > FEW && to > bound);
         Some(Beyond { more_than: bound, share, raise_to })
     }
 
@@ -209,7 +216,7 @@ mod tests {
         let mut cells = [3, -4, 5, -2, 1, -3, 700, 2, 300, 0, -5, 4].to_vec();
         cells.resize(ROW_BINS, 0);
         let units = Noisy { value: 1_002.0, deviation: 4.0 };
-        let bins = Bins { cells: &cells, deviation: 5.0, units };
+        let bins = Bins { cells: &cells, deviation: 5.0, units, proposed: 10 };
         let beyond = |bound: u64| bins.beyond(bound).unwrap();
         let rows = beyond(50);
         // Those of 33 to 64 rows may be beyond 50, and those of more are for certain.

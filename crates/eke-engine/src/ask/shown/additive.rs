@@ -153,7 +153,9 @@ impl Adjusted {
     fn shown(self, cell: &Cell, noise: &Noise, nonnegative: bool) -> Cell {
         let ends = self.variance.map(|variance| {
             let half = deviations(1.0 - cell.confidence, None) * variance.sqrt() + 0.5 * noise.step;
-            let ends = [self.free - half, self.free + half];
+            // As it was drawn, unless a table without values below zero was asked for.
+            let least = if nonnegative && noise.from_zero { 0.0 } else { f64::NEG_INFINITY };
+            let ends = [self.free - half, self.free + half].map(|end| end.max(least));
             // What is moved for others to be at zero is in its interval too.
             let reach = if nonnegative { self.value } else { ends[0] };
             [ends[0].min(reach), ends[1].max(reach)]
