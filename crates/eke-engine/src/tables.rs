@@ -10,7 +10,7 @@ use crate::ask::question::Who;
 use crate::ask::shown::answer::json;
 use crate::data::ground::read_schema;
 use crate::error::EngineError;
-use crate::policy::{Policy, PolicyProtection};
+use crate::policy::{OverPeriods, Policy, PolicyProtection, SHOWN_PERIODS};
 use crate::report::Promised;
 
 /// A table that may be asked about, or one that is public.
@@ -54,6 +54,9 @@ pub struct UnitInfo {
     /// The widest bounds that questions may choose, where they are wider: as questions write them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widest: Option<String>,
+    /// What somebody is promised who is in several periods, where a unit is a person in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_periods: Option<OverPeriods>,
 }
 
 /// A column of a table.
@@ -125,7 +128,13 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
             rho: account.budget.zcdp().map(|limits| limits.budget.to_f64()),
             pure: account.budget.pure().map(|limits| limits.budget.to_f64()),
         });
+        // As the budget that the asker sees first promises it.
+        let over_periods = policy.period_of(unit).and_then(|period| {
+            let account = payers.shown().first()?;
+            OverPeriods::of(&account.budget, period, SHOWN_PERIODS)
+        });
         let unit = UnitInfo {
+            over_periods,
             name: unit.clone(),
             column: dataset.protection.unit_column().map(str::to_owned),
             adjacency: *adjacency,

@@ -13,8 +13,8 @@ use eke_noise::{Confidence, Tolerance};
 use crate::Failure;
 use crate::commands::budget::bar;
 use crate::show::Table;
-use crate::show::answer::{key, why};
-use crate::show::number::{cost, estimate, grouped, percent, short};
+use crate::show::answer::{counted, for_people, key, what_is_cut, why};
+use crate::show::number::{cost, grouped, percent, short};
 
 /// How large the city is, and where it is written.
 #[derive(Args)]
@@ -150,14 +150,6 @@ impl<W: Write> Story<'_, W> {
         let whose = if who == "ana" { "Ana" } else { "Bob" };
         let price = if answer.free { "nothing".to_owned() } else { cost(&answer.cost) };
         writeln!(self.out, "   {whose} pays {price}; the riders {}", riders(paid))?;
-        let is_relative = matches!(accuracy, Accuracy::Relative(_));
-        if let Some(fixed) = answer.fixed.filter(|_| !answer.free && is_relative) {
-            writeln!(
-                self.out,
-                "   noise fixed in advance would cost {} to promise as much for any data",
-                cost(&fixed)
-            )?;
-        }
         Ok(())
     }
 
@@ -176,7 +168,7 @@ impl<W: Write> Story<'_, W> {
                 Kind::Value => {
                     parts.push(head.len());
                     numbers.extend([head.len(), head.len() + 2]);
-                    head.extend([&*column.name, "95% interval", "truth"]);
+                    head.extend([&*column.name, "95% noise interval", "truth"]);
                 }
                 // The demonstration asks for values as they are.
                 Kind::Low | Kind::High | Kind::Met => {}
@@ -187,10 +179,11 @@ impl<W: Write> Story<'_, W> {
         for (row, truth) in answer.rows.iter().zip(truth) {
             let mut cells = vec![String::new()];
             cells.extend(row.keys.iter().map(key));
-            for (cell, truth) in row.values.iter().zip(truth) {
+            let columns = answer.columns.iter().filter(|column| column.kind == Kind::Value);
+            for ((cell, truth), column) in row.values.iter().zip(truth).zip(columns) {
                 match (cell.value, cell.low, cell.high) {
                     (Some(value), Some(low), Some(high)) => {
-                        let (value, interval) = estimate(value, low, high);
+                        let (value, interval) = for_people([value, low, high], column);
                         let decimals = value.split_once('.').map_or(0, |(_, rest)| rest.len());
                         cells.extend([value, interval]);
                         cells.push(grouped(*truth, i32::try_from(decimals).unwrap_or(0)));
@@ -202,7 +195,9 @@ impl<W: Write> Story<'_, W> {
             cells.extend(unmet.map(str::to_owned));
             table.row(cells);
         }
-        table.print(self.out)
+        table.print(self.out)?;
+        counted(answer, self.out)?;
+        what_is_cut(answer, self.out)
     }
 
     /// What Bob may not see is refused, and costs nothing.

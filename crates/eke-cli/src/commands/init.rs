@@ -26,7 +26,8 @@ pub(crate) struct Init {
     /// The policy file to write.
     #[arg(long, value_name = "FILE", default_value = "eke.toml")]
     policy: PathBuf,
-    /// The name of the privacy unit, such as rider: the person whom the budget protects.
+    /// The name of the privacy unit, such as rider: the person whom the budget protects; `row`
+    /// makes each row one.
     #[arg(long, value_name = "NAME")]
     unit: Option<String>,
     /// The column with the id of the unit that a row belongs to; several columns, with commas
@@ -260,13 +261,21 @@ impl Init {
                 )));
             }
         }
+        let rows = answers.rows_are_units();
+        if rows && !(self.unit_columns.is_empty() && self.unit_period.is_none()) {
+            return Err(Failure::Usage(
+                "with --unit row each row is a unit of its own, which no column names: leave out \
+                 --unit-column and --unit-period, or call the unit something else"
+                    .to_owned(),
+            ));
+        }
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(answers);
         }
         let private = found.iter().find(|found| !answers.public.contains(&found.name));
         let suggested = private.map_or_else(Vec::new, |found| suggest_unit_columns(&found.columns));
         let first = suggested.first().copied().unwrap_or_default();
-        if answers.unit_columns.is_empty() {
+        if answers.unit_columns.is_empty() && !rows {
             let all = columns().collect::<Vec<_>>().join(", ");
             let column = asked(&format!("Which column has the id of the unit ({all})?"), first)?;
             answers.unit_columns.extend(column);
@@ -278,10 +287,10 @@ impl Init {
             answers.delta =
                 asked("At which delta (well below one over the number of people)?", "")?;
         }
-        if answers.max_rows.is_none() {
+        if answers.max_rows.is_none() && !rows {
             answers.max_rows = asked("How many rows of one of them may count in a group?", "")?;
         }
-        if answers.max_groups.is_none() {
+        if answers.max_groups.is_none() && !rows {
             answers.max_groups = asked("How many groups may one of them touch?", "1")?;
         }
         Ok(answers)

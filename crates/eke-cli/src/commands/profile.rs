@@ -131,9 +131,9 @@ fn print(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "{unit}s: {} (95 %: {} to {})",
-        whole(units.value),
-        whole(units.low),
-        whole(units.high)
+        whole(units.value.max(0.0)),
+        whole(units.low.max(0.0)),
+        whole(units.high.max(0.0))
     )?;
     binned(&format!("rows of one {unit}"), &profile.rows, "rows", unit, out)?;
     for key in &profile.keys {

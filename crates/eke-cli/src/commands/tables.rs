@@ -102,11 +102,14 @@ fn print(table: &TableInfo, out: &mut impl Write) -> io::Result<()> {
             let groups = plural(unit.max_groups.into(), "group");
             let rows = plural(unit.max_rows.into(), "row");
             let name = &unit.name;
-            let hidden = match unit.adjacency {
-                Adjacency::AddRemove => {
+            let hidden = match (unit.adjacency, &unit.over_periods) {
+                (Adjacency::AddRemove, Some(over)) => {
+                    format!("whether somebody has rows in a {} at all is hidden", over.every)
+                }
+                (Adjacency::AddRemove, None) => {
                     format!("whether a {name} is in the data at all is hidden")
                 }
-                Adjacency::Replace => {
+                (Adjacency::Replace, _) => {
                     format!("what the rows of a {name} contain is hidden, and not that it is there")
                 }
             };
@@ -124,6 +127,9 @@ fn print(table: &TableInfo, out: &mut impl Write) -> io::Result<()> {
                 note("", &format!("COUNT(DISTINCT) counts {values} of a {name} in each"), out)?;
             }
             note("", &hidden, out)?;
+            if let Some(over) = &unit.over_periods {
+                note("", &over.sentence(name), out)?;
+            }
         }
     }
     let mut columns = Table::new(&["column", "type", "bounds", "keys"]);

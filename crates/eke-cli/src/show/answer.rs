@@ -5,7 +5,8 @@
 use std::io::{self, Write};
 
 use eke_engine::ask::{
-    Chosen, Covers, CutCounts, CutVerdict, Dated, Kind, Suppressed, TotalsCover, Unmet, WhyFewer,
+    Chosen, Column, Covers, CutCounts, CutVerdict, Dated, Kind, Suppressed, TotalsCover, Unmet,
+    WhyFewer,
 };
 use eke_engine::{Answer, Cell, Row, Stopped};
 
@@ -88,7 +89,10 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
                     let shown = keys.next().map_or_else(String::new, key);
                     cells.push(if is_total(row, &column.name) { ALL.to_owned() } else { shown });
                 }
-                Kind::Value => cells.extend(values.next().map_or_else(Default::default, shown)),
+                Kind::Value => {
+                    let value = values.next();
+                    cells.extend(value.map_or_else(Default::default, |cell| shown(cell, column)));
+                }
                 side => cells
                     .push(values.next().map_or_else(String::new, |cell| of_a_value(side, cell))),
             }
@@ -102,9 +106,7 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         table.row(cells);
     }
     table.print(out)?;
-    if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
-        note("", &format!("counted: {}", covers.note), out)?;
-    }
+    counted(answer, out)?;
     ranks(answer, out)?;
     if answer.listed {
         note("", "the keys are public, and no row was read: some may be in no row", out)?;
@@ -131,13 +133,7 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
         note("", &chosen_rows(chosen, confidence), out)?;
     }
-    let covers = answer.covers.as_ref().filter(|_| !answer.rows.is_empty());
-    for (mark, said) in covers.map_or_else(Vec::new, |covers| cuts(covers, "cut")) {
-        note(mark, &said, out)?;
-    }
-    for (mark, said) in covers.map_or_else(Vec::new, |covers| of_totals(answer, covers)) {
-        note(mark, &said, out)?;
-    }
+    what_is_cut(answer, out)?;
     how_it_adds_up(answer, out)
 }
 
@@ -166,6 +162,23 @@ fn ranks(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
             let (low, high) = (rank_percent(low, f64::floor), rank_percent(high, f64::ceil));
             note("", &format!("{name}: its rank is between {low} and {high}"), out)?;
         }
+    }
+    Ok(())
+}
+
+/// What was counted of each unit.
+pub(crate) fn counted(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    match &answer.covers {
+        Some(covers) => note("", &format!("counted: {}", covers.note), out),
+        None => Ok(()),
+    }
+}
+
+/// How many units lose something to that.
+pub(crate) fn what_is_cut(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let Some(covers) = &answer.covers else { return Ok(()) };
+    for (mark, said) in cuts(covers, "cut").into_iter().chain(of_totals(answer, covers)) {
+        note(mark, &said, out)?;
     }
     Ok(())
 }
@@ -219,9 +232,20 @@ fn how_it_adds_up(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
 
 /// How many units lose something to the bounds, each sentence with a mark where it is a warning.
 fn cuts(covers: &Covers, what: &str) -> Vec<(&'static str, String)> {
-    let Some(cut) = &covers.cut else { return Vec::new() };
-    let mark = if cut.warns() { "!" } else { "" };
-    cut.notes.iter().map(|said| (mark, format!("{what}: {said}"))).collect()
+    let mark = |warns: bool| if warns { "!" } else { "" };
+    let mut all = Vec::new();
+    if let Some(cut) = &covers.cut {
+        all.extend(cut.notes.iter().map(|said| (mark(cut.warns()), format!("{what}: {said}"))));
+    }
+    if let Some(whole) = &covers.whole {
+        let notes = whole.notes.iter();
+        all.extend(notes.map(|said| (mark(whole.warns()), format!("profile: {said}"))));
+    }
+    if let Some(dataset) = &covers.unprofiled {
+        let hint = format!("`eke profile {dataset}` would tell, once and for a price of its own");
+        all.push(("", format!("{what}: {hint}")));
+    }
+    all
 }
 
 /// What totals count of each unit where that is less than what the rows do, and how many units lose
@@ -405,7 +429,7 @@ fn chosen_rows(chosen: Chosen, confidence: f64) -> String {
     )
 }
 
-fn shown(cell: &Cell) -> [String; 2] {
+fn shown(cell: &Cell, column: &Column) -> [String; 2] {
     let dated = cell.dated.as_ref().and_then(|dated| {
         let Dated { value, low, high } = dated;
         Some([value.clone()?, format!("{} to {}", low.as_ref()?, high.as_ref()?)])
@@ -413,8 +437,7 @@ fn shown(cell: &Cell) -> [String; 2] {
     let [value, mut interval] = match (cell.value, cell.low, cell.high) {
         _ if dated.is_some() => dated.unwrap_or_default(),
         (Some(value), Some(low), Some(high)) => {
-            // A count that was drawn below zero is shown as none.
-            let (value, interval) = estimate(value.max(low).min(high), low, high);
+            let (value, interval) = for_people([value, low, high], column);
             [value, interval]
         }
         (Some(value), None, None) => [short(value), "none".to_owned()],
@@ -425,6 +448,14 @@ fn shown(cell: &Cell) -> [String; 2] {
         interval.push(UNMET);
     }
     [value, interval]
+}
+
+/// A value and its interval as people read them: of a count nothing is below zero, though it may
+/// have been drawn there.
+pub(crate) fn for_people([value, low, high]: [f64; 3], column: &Column) -> (String, String) {
+    let least = if column.counts { 0.0 } else { f64::NEG_INFINITY };
+    let [low, high] = [low, high].map(|end| end.max(least));
+    estimate(value.max(low).min(high), low, high)
 }
 
 /// Why a value misses its goal, briefly. Empty where it is met, or where a price was asked for.

@@ -166,7 +166,10 @@ impl Engine {
             if parts > 1 { Cow::Owned(question.shared(parts)) } else { Cow::Borrowed(question) };
         let question = &*shared;
         let mut asking = self.asking(&prepared, question, observer)?;
-        let answer = asking.in_turn();
+        let mut answer = asking.in_turn();
+        if let Ok(answer) = &mut answer {
+            self.say_of_whole(&prepared, &question.who, answer);
+        }
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {

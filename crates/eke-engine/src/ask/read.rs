@@ -104,20 +104,19 @@ impl Read {
         }
     }
 
-    /// What it is between, but for a probability of a miss, given what it was read from.
+    /// What it is between, but for a probability of a miss, given what it was read from. That of a
+    /// count reaches below zero too: it is around what was drawn.
     pub(crate) fn interval(&self, evidence: &Evidence, miss: f64) -> Option<[f64; 2]> {
         let Evidence { worth: price, sum, count, gamma } = *evidence;
         let factor = deviations(miss, gamma.map(|gamma| price.to_f64() / gamma));
         let (low, high) = match self {
-            Self::Sum { step, unit, is_count, .. } => {
+            Self::Sum { step, unit, .. } => {
                 let half = factor * unit / (2.0 * price.to_f64()).sqrt() + 0.5 * step;
-                let least = if *is_count { 0.0 } else { f64::NEG_INFINITY };
-                ((sum - half).max(least), (sum + half).max(least))
+                (sum - half, sum + half)
             }
-            Self::Total { step, unit, is_count, .. } => {
+            Self::Total { step, unit, .. } => {
                 let half = total_half(evidence, miss, *unit) + 0.5 * step * groups(evidence);
-                let least = if *is_count { 0.0 } else { f64::NEG_INFINITY };
-                ((sum - half).max(least), (sum + half).max(least))
+                (sum - half, sum + half)
             }
             Self::Average { of, .. } => {
                 of.interval(AverageLook { asked: price, price, sum, count: count? }, factor)

@@ -303,6 +303,7 @@ impl Asking<'_> {
         let columns = outputs.iter().map(|output| Column {
             name: output.name.clone(),
             kind: Kind::Key,
+            counts: false,
             quantile: None,
         });
         let row = |&group: &u32| {

@@ -21,9 +21,11 @@ pub(crate) mod published;
 pub(crate) mod shape;
 pub(crate) mod statement;
 pub(crate) mod unit_rows;
+mod whole;
 
 pub use shape::DatasetShape;
 pub use statement::CountedUnits;
+pub use whole::{Beyond, WholeDataset};
 
 use eke_budget::{Adjacency, Amount, Metric, Rho};
 use eke_noise::release::{HistogramPrice, HistogramRelease};
@@ -410,7 +412,14 @@ impl Engine {
                 kept: between((1.0 - high, 1.0 - low)),
             });
         }
-        let max_groups = keys.iter().map(|key| key.groups.bound).max();
+        // Nobody counts in more groups than there are public keys.
+        let listed = |column: &String| {
+            let values = dataset.columns.get(column)?.values.as_ref()?;
+            u32::try_from(values.len()).ok()
+        };
+        let groups_of =
+            |key: &KeyProfile| key.groups.bound.min(listed(&key.column).unwrap_or(u32::MAX)).max(1);
+        let max_groups = keys.iter().map(groups_of).max();
         let told = || columns.iter().filter(|column| column.told);
         let bounds = told().map(|one| (one.column.clone(), one.min, one.max)).collect();
         let budget = prepared.payers.unit.budget.zcdp().map_or(0.0, |one| one.budget.to_f64());

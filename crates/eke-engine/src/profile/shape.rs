@@ -41,33 +41,54 @@ impl Engine {
         who: &Who,
     ) -> Result<BTreeMap<String, DatasetShape>, EngineError> {
         let mut shapes = BTreeMap::new();
-        for (name, dataset) in &self.policy().datasets {
-            let PolicyProtection::Private { unit, .. } = &dataset.protection else { continue };
-            let Some(registry) = self.registry(unit)? else { continue };
-            let published = registry.published();
-            let Some(known) = published.iter().rev().find(|one| one.dataset == *name) else {
-                continue;
-            };
-            let layout = Layout { keys: known.keys.clone(), columns: known.columns.clone() };
-            let adjacency = self.policy().unit(unit)?.adjacency;
-            let name_of = ProfileName::listed(&known.name);
-            let plan = ProfilePlan { name: name_of, layout, adjacency, rho: known.rho };
-            let values = self.stored_part::<StoredValues>(&plan.name, ProfilePart::Values)?;
-            let cuts = self.stored_part::<StoredCuts>(&plan.name, ProfilePart::Cuts)?;
-            let Some((values, cuts)) = values.zip(cuts) else { continue };
-            if let Some(analyst) = who.analyst() {
-                let payers = self.policy().payers(unit, Some(analyst))?;
-                let has_paid = payers.others.iter().all(|one| known.payers.contains(&one.name));
-                let may_see =
-                    dataset.publishes_profile && self.sees_profile(analyst, &plan, &cuts).is_ok();
-                if !has_paid || !may_see {
-                    continue;
-                }
+        for name in self.policy().datasets.keys() {
+            if let Some(SeenProfile { plan, values, cuts, .. }) = self.seen_profile(name, who)? {
+                shapes.insert(name.clone(), shape(&plan.layout, &values.cells, &cuts.cells));
             }
-            shapes.insert(name.clone(), shape(&plan.layout, &values.cells, &cuts.cells));
         }
         Ok(shapes)
     }
+
+    /// The profile of a dataset that was bought last, if this asker may see it and has paid for it.
+    /// Nothing is charged, opened or written, and no row is read.
+    pub(crate) fn seen_profile(
+        &self,
+        name: &str,
+        who: &Who,
+    ) -> Result<Option<SeenProfile>, EngineError> {
+        let Some(dataset) = self.policy().datasets.get(name) else { return Ok(None) };
+        let PolicyProtection::Private { unit, .. } = &dataset.protection else { return Ok(None) };
+        let Some(registry) = self.registry(unit)? else { return Ok(None) };
+        let published = registry.published();
+        let Some(known) = published.iter().rev().find(|one| one.dataset == name) else {
+            return Ok(None);
+        };
+        let layout = Layout { keys: known.keys.clone(), columns: known.columns.clone() };
+        let adjacency = self.policy().unit(unit)?.adjacency;
+        let name_of = ProfileName::listed(&known.name);
+        let plan = ProfilePlan { name: name_of, layout, adjacency, rho: known.rho };
+        let values = self.stored_part::<StoredValues>(&plan.name, ProfilePart::Values)?;
+        let cuts = self.stored_part::<StoredCuts>(&plan.name, ProfilePart::Cuts)?;
+        let Some((values, cuts)) = values.zip(cuts) else { return Ok(None) };
+        if let Some(analyst) = who.analyst() {
+            let payers = self.policy().payers(unit, Some(analyst))?;
+            let has_paid = payers.others.iter().all(|one| known.payers.contains(&one.name));
+            let may_see =
+                dataset.publishes_profile && self.sees_profile(analyst, &plan, &cuts).is_ok();
+            if !has_paid || !may_see {
+                return Ok(None);
+            }
+        }
+        Ok(Some(SeenProfile { plan, values, cuts, snapshot: known.snapshot }))
+    }
+}
+
+/// A profile that was bought, and that an asker may see.
+pub(crate) struct SeenProfile {
+    pub(crate) plan: ProfilePlan,
+    pub(crate) values: StoredValues,
+    pub(crate) cuts: StoredCuts,
+    pub(crate) snapshot: u32,
 }
 
 /// The shape that follows from the cells of both parts of a profile.

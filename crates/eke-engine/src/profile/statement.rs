@@ -26,11 +26,11 @@ pub struct CountedUnits {
 }
 
 impl CountedUnits {
-    /// A count of units, which is not below zero.
+    /// A count of units with its interval, both as they were drawn: also below zero.
     pub(crate) fn units(value: i64, deviation: f64) -> Self {
         let value = value as f64;
         let reach = TWO_SIDED * deviation;
-        Self { value, low: (value - reach).max(0.0).floor(), high: (value + reach).max(0.0).ceil() }
+        Self { value, low: (value - reach).floor(), high: (value + reach).ceil() }
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn counts_have_intervals_of_their_noise() {
         let units = CountedUnits::units(-3, 10.0);
-        assert_eq!((units.value, units.low, units.high), (-3.0, 0.0, 17.0));
+        assert_eq!((units.value, units.low, units.high), (-3.0, -23.0, 17.0));
         assert_eq!((at_most(-100, 10.0), at_most(5, 10.0)), (0, 23));
     }
 }

@@ -27,9 +27,13 @@ use crate::ask::Asking;
 use crate::ask::cut::round::CutRound;
 use crate::ask::cut::shown::Seen;
 use crate::ask::keys::public_group_count;
+use crate::ask::question::Who;
 use crate::ask::read::double;
+use crate::ask::shown::answer::Answer;
 use crate::ask::state::{Groups, State};
+use crate::engine::{Engine, Prepared};
 use crate::error::EngineError;
+use crate::profile::WholeDataset;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Bought};
 use crate::rows::CUT_STEPS;
@@ -135,7 +139,7 @@ impl CutCells {
 }
 
 /// Whether a plan adds up rows, so that it matters how many count.
-fn counts_rows(plan: &Plan) -> bool {
+pub(crate) fn counts_rows(plan: &Plan) -> bool {
     plan.sums.iter().any(|sum| match sum.summand {
         Summand::Units | Summand::Distinct { .. } => false,
         Summand::Rows | Summand::Present(_) | Summand::Value { .. } | Summand::Ranks { .. } => true,
@@ -190,6 +194,32 @@ impl Cutting {
             Self::Settled(counts) => counts.as_deref(),
             Self::Wanted(_) => None,
         }
+    }
+}
+
+impl Engine {
+    /// Says of an answer what a profile says of the bounds of its question, where its cut counts do
+    /// not tell. It is not stored with the answer: a profile may be bought later.
+    pub(crate) fn say_of_whole(&self, prepared: &Prepared, who: &Who, answer: &mut Answer) {
+        let plan = &prepared.query.plan;
+        let Some(covers) = &mut answer.covers else { return };
+        let cut = covers.cut.as_ref();
+        let tells = cut.is_some_and(|cut| cut.verdict != Some(CutVerdict::CannotTell));
+        let cannot_tell = cut.is_some();
+        let loses = |cells: &CutCells| cells.0.contains(&CutCell::Units);
+        if tells || !CutCells::of(plan).as_ref().is_some_and(loses) {
+            return;
+        }
+        // An answer that was paid for is given, whatever else cannot be read.
+        let seen = self.seen_profile(&plan.dataset, who).ok().flatten();
+        let snapshot = prepared.datasets.first().map(|dataset| dataset.snapshot);
+        let seen = seen.filter(|seen| Some(seen.snapshot) == snapshot);
+        let is_steward = who.analyst().is_none();
+        if seen.is_none() && is_steward && plan.rows.is_none() && cannot_tell {
+            covers.unprofiled = Some(plan.dataset.clone());
+        }
+        covers.whole =
+            seen.and_then(|seen| WholeDataset::of(&seen, plan, &prepared.payers.unit.name));
     }
 }
 

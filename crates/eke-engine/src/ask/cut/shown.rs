@@ -57,7 +57,7 @@ pub struct CutCounts {
     pub notes: Vec<String>,
 }
 
-/// A count of units, as it was drawn.
+/// A count of units with its interval, both as they were drawn: also below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutCount {
     /// The count.
@@ -188,7 +188,7 @@ impl Seen {
 
     fn count(&self, value: f64, miss: f64) -> CutCount {
         let half = self.half(miss);
-        CutCount { value, low: (value - half).max(0.0), high: (value + half).max(0.0) }
+        CutCount { value, low: value - half, high: value + half }
     }
 
     fn half(&self, miss: f64) -> f64 {
@@ -235,7 +235,8 @@ impl Seen {
     fn beyond(&self, from: usize, miss: f64) -> f64 {
         let (bins, of) = (self.bins(), self.get(CutCell::Of).unwrap_or(0.0));
         let miss = miss / (1 + bins.len()) as f64;
-        let seen = bins.iter().skip(from).map(|&value| self.count(value, miss).low).sum::<f64>();
+        let seen =
+            bins.iter().skip(from).map(|&value| self.count(value, miss).low.max(0.0)).sum::<f64>();
         seen / self.count(of, miss).high.max(1.0)
     }
 
@@ -254,7 +255,7 @@ impl Seen {
         let miss = (1.0 - self.confidence).min(MISSES_ROWS_LOST) / bins.len().max(1) as f64;
         let lost = (0..).zip(&bins).map(|(bin, &value)| {
             let each = f64::from(max_rows) * (2f64.powi(bin) - 1.0);
-            self.count(value, miss).low.floor() * each
+            self.count(value, miss).low.max(0.0).floor() * each
         });
         Some(lost.sum::<f64>()).filter(|&lost| lost > 0.0)
     }
@@ -340,7 +341,7 @@ impl CutCounts {
 }
 
 /// A part as a percentage of two digits.
-fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     let (hundred, digits) = (part * 100.0, if part < 0.1 { 1 } else { 0 });
     let text = format!("{hundred:.digits$}");
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))

@@ -153,7 +153,8 @@ impl Adjusted {
     fn shown(self, cell: &Cell, noise: &Noise, nonnegative: bool) -> Cell {
         let ends = self.variance.map(|variance| {
             let half = deviations(1.0 - cell.confidence, None) * variance.sqrt() + 0.5 * noise.step;
-            let least = if noise.from_zero { 0.0 } else { f64::NEG_INFINITY };
+            // As it was drawn, unless a table without values below zero was asked for.
+            let least = if nonnegative && noise.from_zero { 0.0 } else { f64::NEG_INFINITY };
             let ends = [self.free - half, self.free + half].map(|end| end.max(least));
             // What is moved for others to be at zero is in its interval too.
             let reach = if nonnegative { self.value } else { ends[0] };

@@ -213,6 +213,10 @@ pub struct Column {
     pub name: String,
     /// What it shows.
     pub kind: Kind,
+    /// Whether its values count something, so that they are below zero by noise alone. They and
+    /// their intervals are as they were drawn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts: bool,
     /// What its values are, where they are quantiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Ordered>,

@@ -10,6 +10,7 @@ use eke_sql::{Plan, Sum, Summand, Type, interval};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::cut::CutCounts;
+use crate::profile::WholeDataset;
 
 /// How many characters of an expression are read as they are.
 const SHORT: usize = 40;
@@ -33,6 +34,13 @@ pub struct Covers {
     /// How many units lose something to these bounds, where that was released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutCounts>,
+    /// How many units of the whole dataset lose something to these bounds, from a profile that the
+    /// asker has paid for: where cut counts do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholeDataset>,
+    /// The dataset of which a profile would tell that, where cut counts do not and there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unprofiled: Option<String>,
     /// The same as a sentence.
     pub note: String,
 }
@@ -120,7 +128,8 @@ impl Covers {
             None => bounds,
         };
         let note = clamped.chain(computed).chain(values).fold(bounds, |note, more| note + &more);
-        Self { max_groups, max_rows, max_rows_in_all, clamps, cut: None, note }
+        let (cut, whole, unprofiled) = (None, None, None);
+        Self { max_groups, max_rows, max_rows_in_all, clamps, cut, whole, unprofiled, note }
     }
 }
 

@@ -196,6 +196,13 @@ fn is_total(part: &Read) -> bool {
 fn leg(read: &Read, evidence: &Evidence, miss: f64) -> Between {
     let any = [f64::NEG_INFINITY, f64::INFINITY];
     let ends = read.interval(evidence, miss).unwrap_or(any);
+    // There are no fewer than none of what is counted, which what is made of it may depend on.
+    let ends = match read {
+        Read::Sum { is_count: true, .. } | Read::Total { is_count: true, .. } => {
+            ends.map(|end| end.max(0.0))
+        }
+        _ => ends,
+    };
     (read.value(evidence, ends), ends)
 }
 

@@ -55,6 +55,13 @@ pub(crate) fn table(
             Shows::High(_) => Kind::High,
             Shows::Met(_) => Kind::Met,
         },
+        counts: match output.shows {
+            Shows::Measure(index) => matches!(
+                Read::of(&query.measures[index], &query.plan),
+                Some(Read::Sum { is_count: true, .. } | Read::Total { is_count: true, .. })
+            ),
+            _ => false,
+        },
     });
     // Nothing is known of what was not picked. Of keys alone nothing is to be known.
     let (all, keys_alone) = ((0u32..).zip(groups.iter().zip(found)), query.measures.is_empty());

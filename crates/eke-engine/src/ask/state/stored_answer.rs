@@ -284,9 +284,13 @@ mod tests {
         };
         let rows = shown.iter().map(row).collect();
         let columns = [("k", Kind::Key), ("b", Kind::Value), ("a", Kind::Value), ("l", Kind::Key)];
-        let columns =
-            columns.map(|(name, kind)| Column { name: name.to_owned(), kind, quantile: None });
-        let columns = columns.to_vec();
+        let column = |(name, kind): (&str, Kind)| Column {
+            name: name.to_owned(),
+            kind,
+            counts: false,
+            quantile: None,
+        };
+        let columns = columns.map(column).to_vec();
         let cost = Cost { rho: 0.5, mechanism_delta: 0.0 };
         let answer = Answer {
             columns,

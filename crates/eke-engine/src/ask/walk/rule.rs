@@ -203,13 +203,8 @@ impl MeasureRule {
 
     pub(crate) fn found(&self, estimate: Estimate, seen: Seen) -> Found {
         let found = match self {
-            // There are no fewer than none. The value is what was drawn, which may be less: cut off
-            // it would be too large on average, and sums over groups with it.
-            Self::Sum(Read::Sum { step, is_count: true, .. }, _) => {
-                let Estimate { value, low, high, ending } = estimate;
-                let [low, high] = [low, high].map(|steps| steps.max(0.0));
-                Found::new(Estimate { value, low, high, ending }, *step)
-            }
+            // What was drawn, which of a count may be below zero, and its interval too: cut off it
+            // would be too large on average, and sums over groups with it.
             Self::Sum(Read::Sum { step, .. }, _) => Found::new(estimate, *step),
             _ => Found::new(estimate, 1.0),
         };

@@ -56,6 +56,12 @@ pub struct DraftAnswers {
 }
 
 impl DraftAnswers {
+    /// Whether each row is a unit of its own.
+    #[must_use]
+    pub fn rows_are_units(&self) -> bool {
+        self.unit.as_deref() == Some(crate::policy::dataset::ROW)
+    }
+
     /// What the steward should think about before anything is promised: a delta that is large.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
@@ -115,14 +121,21 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn write(&self, datasets: &[Drafted<'_>], out: &mut String) -> fmt::Result {
-        out.push_str(
+        let from = match self.answers.looked {
+            Some(_) => {
+                "the names of columns, and from types for which the\n# steward had rows looked at, as said below"
+            }
+            None => "the names and types of columns",
+        };
+        write!(
+            out,
             "\
 # What may be asked about this data, and what is promised to the people in it.
 # Lines marked `decide` are yours: eke cannot know the answer. Remove their `# ` and fill them in.
-# This was drafted from the names and types of columns. No value of any row is in it.
+# This was drafted from {from}. No value of any row is in it.
 
-",
-        );
+"
+        )?;
         self.write_unit(out)?;
         for dataset in datasets {
             self.write_dataset(dataset, out)?;
@@ -223,7 +236,10 @@ impl Draft<'_> {
                 Hint::None
             } else if unit_columns.is_some_and(|columns| columns.contains(column)) {
                 Hint::Unit
-            } else if named.contains(&column.as_str()) && unit_columns.is_none() {
+            } else if named.contains(&column.as_str())
+                && unit_columns.is_none()
+                && !self.answers.rows_are_units()
+            {
                 Hint::None
             } else {
                 Hint::Use
@@ -240,6 +256,16 @@ impl Draft<'_> {
         out: &mut String,
     ) -> fmt::Result {
         let (unit, of) = (text(&self.unit), key(&self.unit));
+        if self.answers.rows_are_units() {
+            writeln!(
+                out,
+                "# Each row is protected by itself: somebody with several rows is promised less.\nunit = {unit}"
+            )?;
+            if self.answers.max_groups.is_some() || self.answers.max_rows.is_some() {
+                out.push_str("# A row counts once, in one group: there is nothing to bound.\n");
+            }
+            return Ok(());
+        }
         match unit_columns {
             Some(columns) => {
                 let named = match columns {

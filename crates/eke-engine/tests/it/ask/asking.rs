@@ -351,7 +351,7 @@ fn an_empty_answer_drains_nothing() {
     let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
     let answer = ask(&engine, "steward", "SELECT COUNT(*) FROM trips WHERE 1 = 0", relative(0.05));
     let cell = &answer.rows[0].values[0];
-    assert!(cell.met == Some(false) && cell.ending == Stopped::OutOfReach && cell.low == Some(0.0));
+    assert!(cell.met == Some(false) && cell.ending == Stopped::OutOfReach && cell.low < cell.value);
     assert!(answer.cost.rho < whole / 100.0, "{}", answer.cost.rho);
 }
 

@@ -287,3 +287,44 @@ fn programs_that_race_with_other_bounds_see_no_more_together() {
     });
     assert!(spent > 0.0009 && spent < 0.001 + 1e-9, "{spent}");
 }
+
+/// Neighbours, all the way from the text of a question: somebody with 30 rows in each of six zones
+/// moves as many groups by as much as the question says, and no more, whatever the policy's own
+/// bounds are.
+///
+/// Statistical: 12 questions, on two tables, with 12 numbers each at some 8 deviations (1e-12).
+#[test]
+fn a_unit_changes_an_answer_by_the_bounds_of_its_question() {
+    let widest =
+        "widest = { max_groups = 4, max_rows = 9, columns = { fare = { min = -10, max = 500 } } }";
+    let policy = with(&policy("add-remove", 2, 5, Some(6)), widest);
+    let policy = policy.replace("epsilon = 4.0", "epsilon = 20000.0");
+    let without = folder(&policy, &[300; 6]);
+    let heavy = (0..180).map(|row| format!("heavy,{},400\n", row % 6)).collect::<String>();
+    let with = folder(&policy, &[300; 6]);
+    with.write("trips.csv", &(trips(&[300; 6]) + &heavy));
+    let sql = "SELECT zone, COUNT(*) AS n, SUM(fare) AS f FROM trips GROUP BY zone";
+    let engines = [with.engine(), without.engine()];
+    let mut dice = eke_testkit::Dice(23);
+    for _ in 0..12 {
+        let mut pick = |from: u64, to: u64| from + dice.below(to - from + 1);
+        let (groups, rows, most) = (pick(1, 4), pick(1, 9), pick(60, 500) as f64);
+        let bounds = format!("groups={groups},rows={rows},fare=0:{most}");
+        let asked = question("steward", &bounded(&bounds, sql), price("1000"));
+        let [with, without] = engines.each_ref().map(|engine| engine.ask(&asked, &()).unwrap());
+        let mut moved = 0;
+        for (one, other) in with.rows.iter().zip(&without.rows) {
+            let each = [(0, rows as f64), (1, rows as f64 * most.min(400.0))];
+            for (place, bound) in each {
+                let (one, other) = (&one.values[place], &other.values[place]);
+                let change = one.value.unwrap() - other.value.unwrap();
+                let noise = 3.0 * (one.high.unwrap() - one.low.unwrap());
+                let is_moved = change > bound / 2.0;
+                let expected = if is_moved { bound } else { 0.0 };
+                assert!((change - expected).abs() <= noise, "{bounds}: {change} {bound}");
+                moved += u64::from(is_moved && place == 0);
+            }
+        }
+        assert_eq!(moved, groups, "{bounds}");
+    }
+}

@@ -5,3 +5,4 @@ mod cuts;
 mod parts;
 mod real;
 mod units;
+mod whole;
