@@ -43,7 +43,7 @@ const LEVELS: u8 = 20;
 const CELLS: u64 = 1 << LEVELS;
 const SURE: f64 = 0.95;
 /// How many children a node of the tree has, and how many levels that makes.
-const CHILDREN: u64 = 16;
+const CHILDREN: usize = 16;
 const HEIGHT: u32 = 5;
 
 /// The rows of a column, as sorted cells.
@@ -251,8 +251,8 @@ fn tree(rows: &Rows, share: f64, rho: f64, seeded: &mut Seeded) -> u64 {
     let deviation = (f64::from(HEIGHT) / 2.0 / rho).sqrt();
     let (mut low, mut width, mut share) = (0, CELLS, share);
     for _ in 0..HEIGHT {
-        let child = width / CHILDREN;
-        let mut counts = [0.0; CHILDREN as usize];
+        let child = width / CHILDREN as u64;
+        let mut counts = [0.0; CHILDREN];
         for (place, count) in (0..).zip(&mut counts) {
             let (from, to) = (low + place * child, low + (place + 1) * child);
             *count = (rows.below(to) - rows.below(from) + deviation * normal(seeded)).max(0.0);
@@ -263,7 +263,7 @@ fn tree(rows: &Rows, share: f64, rho: f64, seeded: &mut Seeded) -> u64 {
         }
         let mut before = 0.0;
         for (place, &count) in (0..).zip(&counts) {
-            if before + count >= share * total || place == CHILDREN - 1 {
+            if before + count >= share * total || place == CHILDREN as u64 - 1 {
                 low += place * child;
                 share = ((share * total - before) / count.max(1e-9)).clamp(0.0, 1.0);
                 break;

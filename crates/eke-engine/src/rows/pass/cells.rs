@@ -408,7 +408,8 @@ mod tests {
                 parts.insert(cell, part);
             });
             for cell in 0..17 {
-                rows_below += rows.iter().filter(|&&own| own == cell).count() as i128;
+                let own = rows.iter().filter(|&&own| own == cell).count();
+                rows_below += i128::try_from(own).unwrap();
                 below += i128::from(parts.get(&cell).copied().unwrap_or(0));
                 assert_eq!(below, weight * rows_below / 300, "{cell}");
             }
@@ -456,10 +457,12 @@ mod tests {
         let mut truth: BTreeMap<(&[u8], u32), Vec<(u64, i64)>> = BTreeMap::new();
         let mut shards: Vec<CellWeights> = (0..3).map(|_| CellWeights::new(hash.clone())).collect();
         for at in 0..900u64 {
-            let group: &[u8] = [&b"a"[..], b"a name that is a long one", b""][at as usize % 3];
-            let (search, cell, weight) = ((at % 2) as u32, at * 7 % 100, at as i64 % 5);
+            let place = usize::try_from(at % 3).unwrap();
+            let group: &[u8] = [&b"a"[..], b"a name that is a long one", b""][place];
+            let search = u32::try_from(at % 2).unwrap();
+            let (cell, weight) = (at * 7 % 100, i64::try_from(at % 5).unwrap());
             let own = hash.hash_one(group);
-            let place = (CellWeights::shard_hash(own, cell) % 3) as usize;
+            let place = usize::try_from(CellWeights::shard_hash(own, cell) % 3).unwrap();
             shards[place].add(own, group, (search, cell), weight).unwrap();
             truth.entry((group, search)).or_default().push((cell, weight));
         }

@@ -232,7 +232,8 @@ impl Search {
             from + part * (to - from)
         };
         let is_crumb = |path: Option<u64>, to: f64| short(path, to) < 1.05 * seen.precision(path);
-        let is_end = !(part > 0.0)
+        let is_end = part.is_nan()
+            || part <= 0.0
             || cuts.iter().any(|&(cut, to)| is_crumb(Some(cut), to))
             || count.is_some_and(|to| is_crumb(None, to))
             || now <= 0.0 && part < 1e-9;
