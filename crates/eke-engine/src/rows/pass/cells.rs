@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn what_lies_below_a_cut_is_looked_up_in_memory_and_on_disk() {
         let hash = TableHash::default();
-        let mut truth: BTreeMap<(&[u8], u32), Vec<(u64, i64)>> = BTreeMap::new();
+        let mut truth = BTreeMap::<_, Vec<(u64, i64)>>::new();
         let mut shards: Vec<CellWeights> = (0..3).map(|_| CellWeights::new(hash.clone())).collect();
         for at in 0..900u64 {
             let place = usize::try_from(at % 3).unwrap();
