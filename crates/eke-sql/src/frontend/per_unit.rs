@@ -86,7 +86,7 @@ impl<'a> Source<'a> {
         clauses: &Clauses<'_>,
         scope: &Scope<'a>,
     ) -> Result<Relation<'a>, SqlError> {
-        let (rows, selection) = self.from_where(clauses.from, clauses.selection, scope)?;
+        let (rows, selection) = self.tables_and_rest(clauses.from, clauses.selection, scope)?;
         let (rows, selection) = self.chosen(rows, selection.as_deref(), scope)?;
         let Protection::Private { unit_column, max_rows, .. } = &rows.table.protection else {
             return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());

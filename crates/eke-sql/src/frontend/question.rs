@@ -177,7 +177,7 @@ fn answer<'a>(
 ) -> Result<Query, SqlError> {
     let (select, top) = without_top(select, limit)?;
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(&select)?;
-    let (rows, selection) = source.from_where(from, selection, scope)?;
+    let (rows, selection) = source.tables_and_rest(from, selection, scope)?;
     let (mut rows, selection) = source.chosen(rows, selection.as_deref(), scope)?;
     checked_unit(&rows.table)?;
     let aggregates = RefCell::new(Aggregates::default());

@@ -444,7 +444,7 @@ impl<'a> Source<'a> {
         if having.is_some() {
             return Err(no("HAVING without GROUP BY", "write its condition in WHERE"));
         }
-        let (rows, selection) = self.from_where(from, selection, scope)?;
+        let (rows, selection) = self.tables_and_rest(from, selection, scope)?;
         let (rows, selection) = self.chosen(rows, selection.as_deref(), scope)?;
         let binder = self.binder(&rows, "a subquery");
         let widest = self.tables.iter().map(|table| table.columns.len()).max().unwrap_or(0);

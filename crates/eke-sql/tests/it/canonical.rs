@@ -52,7 +52,7 @@ fn trivially_different_questions_have_the_same_plan() {
             "SELECT city, COUNT(*) AS n FROM trips GROUP BY city HAVING COUNT(*) > 5 LIMIT 3",
             "SELECT city, COUNT(*) AS n FROM trips GROUP BY city FETCH FIRST 3 ROWS ONLY",
             "SELECT city, n FROM (SELECT city, COUNT(*) AS n FROM trips GROUP BY city) WHERE n > 5",
-            "WITH t (c, n) AS (SELECT city, COUNT(*) FROM trips GROUP BY 1) SELECT t.c FROM t WHERE n > 5 ORDER BY n DESC LIMIT 1",
+            "WITH t (c, n) AS (SELECT city, COUNT(*) FROM trips GROUP BY 1) SELECT t.c, n FROM t WHERE n > 5 ORDER BY n DESC LIMIT 1",
             "SELECT 'x' AS x, city || '!' AS y, COUNT(*) FROM trips GROUP BY city",
             "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM trips) FROM trips GROUP BY city",
         ],

@@ -11,7 +11,7 @@ use crate::frontend::rows::{Relation, Scope, Source};
 
 impl<'a> Source<'a> {
     /// The rows of a FROM, and what is left of WHERE.
-    pub(crate) fn from_where<'q>(
+    pub(crate) fn tables_and_rest<'q>(
         &self,
         from: &[ast::TableWithJoins],
         selection: Option<&'q ast::Expr>,
@@ -76,7 +76,7 @@ fn together(terms: &[&ast::Expr]) -> Option<ast::Expr> {
         op: ast::BinaryOperator::And,
         right: Box::new(right),
     };
-    terms.iter().map(|term| ast::Expr::clone(term)).reduce(and)
+    terms.iter().copied().cloned().reduce(and)
 }
 
 /// Whether it is an equality of a column of the one and a column of the other.
