@@ -50,6 +50,14 @@ pub(crate) fn understand_level(
     let widest: Vec<_> = policy.datasets.values().map(|dataset| dataset.widest.clone()).collect();
     let query = eke_sql::plan_level(sql, &ground.tables, &widest, level)?;
     let query = showing_enough_units(policy, query)?;
+    if !query.searches.is_empty() {
+        for dataset in query.plan.datasets() {
+            if !policy.dataset(dataset)?.tries_quantiles {
+                let dataset = dataset.to_owned();
+                return Err(NotAnswered::QuantilesUntried { dataset }.into());
+            }
+        }
+    }
     let is_followed =
         |measure: &Measure| !matches!(measure, Measure::Beside(_) | Measure::Quantile { .. });
     if query.least.is_some()

@@ -340,6 +340,15 @@ pub enum NotAnswered {
         "an AVG is two sums, and only one can be held against a line: watch the SUM or the COUNT"
     )]
     WatchOfAverage,
+    /// It asks for quantiles of a dataset whose policy does not try them.
+    #[error(
+        "quantiles are on trial, and are answered where the steward writes `try_quantiles = true` \
+         into `[dataset.{dataset}]` of the policy"
+    )]
+    QuantilesUntried {
+        /// The dataset.
+        dataset: String,
+    },
     /// It asks for quantiles alone of rows that must be about enough units.
     #[error(
         "rows that are about too few units are left out (min_units), which is decided by a count \

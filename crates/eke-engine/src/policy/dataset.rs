@@ -16,7 +16,7 @@ use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "source",
     "multiline",
     "unit",
@@ -34,11 +34,12 @@ const KNOWN: [&str; 19] = [
     "cut_counts",
     "publish_profile",
     "min_units",
+    "try_quantiles",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 10] = [
+const PRIVATE: [&str; 11] = [
     "unit",
     "max_groups",
     "max_rows",
@@ -49,6 +50,7 @@ const PRIVATE: [&str; 10] = [
     "cut_counts",
     "publish_profile",
     "min_units",
+    "try_quantiles",
 ];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
@@ -74,6 +76,8 @@ pub struct Dataset {
     pub cut_counts: CutPart,
     /// Whether analysts may see the profile that the steward has bought.
     pub publishes_profile: bool,
+    /// Whether quantiles are answered, which are on trial.
+    pub tries_quantiles: bool,
     /// The fewest units that a row of an answer is shown for, by a noisy count of them; any number
     /// if there is none.
     pub min_units: Option<u32>,
@@ -133,6 +137,8 @@ impl Dataset {
         let cut_counts = page.keep(read_cut_counts(section));
         let publishes = section.get("publish_profile").map(|field| field.boolean());
         let publishes = page.keep(publishes.transpose());
+        let tries = section.get("try_quantiles").map(|field| field.boolean());
+        let tries = page.keep(tries.transpose());
         let min_units = section.get("min_units").map(|field| field.count("10")).transpose();
         let min_units = page.keep(min_units);
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
@@ -143,7 +149,8 @@ impl Dataset {
         else {
             return Err(page.told_elsewhere());
         };
-        let (Some(cut_counts), Some(publishes)) = (cut_counts, publishes) else {
+        let (Some(cut_counts), Some(publishes), Some(tries)) = (cut_counts, publishes, tries)
+        else {
             return Err(page.told_elsewhere());
         };
         let Some(widest) = widest else { return Err(page.told_elsewhere()) };
@@ -162,6 +169,7 @@ impl Dataset {
             answer_time,
             cut_counts,
             publishes_profile: publishes.unwrap_or(false),
+            tries_quantiles: tries.unwrap_or(false),
             min_units,
             columns,
             line,
@@ -203,6 +211,7 @@ impl Dataset {
             answer_time: USUAL_SLOT,
             cut_counts: CutPart::USUAL,
             publishes_profile: false,
+            tries_quantiles: false,
             min_units: None,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),

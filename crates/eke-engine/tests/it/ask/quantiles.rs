@@ -20,10 +20,16 @@ use std::fmt::Write as _;
 use eke_engine::ask::{RankOf, explain};
 use eke_engine::{Accuracy, Answer, Cell, Engine, ErrorKind, Goal, Stopped, Who};
 
-use crate::trips::{Folder, goal, policy, price, question, relative, spent, trips};
+use crate::trips::{self, Folder, goal, price, question, relative, spent, trips};
 
 fn ask(engine: &Engine, who: &str, sql: &str, goal: Goal) -> Answer {
     engine.ask(&question(who, sql, goal), &()).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// The policy of the trips, where quantiles are tried.
+fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>) -> String {
+    let policy = trips::policy(adjacency, groups, rows, zones);
+    policy.replace("cut_counts = false", "cut_counts = false\ntry_quantiles = true")
 }
 
 /// Riders of one trip each with these fares, all in one zone.
@@ -104,21 +110,19 @@ fn quantiles_of_one_column_go_on_from_each_others_cuts() {
     assert!(named.free && named.rows[0].values[0].value == median.rows[0].values[0].value);
     let coarser = ask(&engine, "steward", &sql(0.5), relative(0.1));
     assert!(coarser.free, "{coarser:?}");
-    // Another one goes on from the same cuts and the same number of rows. What a search costs is
-    // noise too: of ten times a median and then another one, all ten of these cost less together.
-    let before = spent(&engine);
+    // Another one goes on from the same cuts and the same number of rows: those that both need are
+    // there once.
+    let paths = |engine: &Engine, sql: &str| {
+        engine.paid_paths(&question("steward", sql, relative(0.02)), 0).unwrap().len()
+    };
+    let (before, of_median) = (spent(&engine), paths(&engine, &sql(0.5)));
     let other = ask(&engine, "steward", &sql(0.55), relative(0.02));
     assert!((spent(&engine) - before - other.cost.rho).abs() < 1e-12);
-    let (mut others, mut alone) = (0.0, 0.0);
-    let elsewhere = of_fares("add-remove", fares());
-    for _ in 0..10 {
-        let fresh = elsewhere.fresh();
-        ask(&fresh, "steward", "SELECT MEDIAN(fare) FROM trips", relative(0.02));
-        others += ask(&fresh, "steward", &sql(0.51), relative(0.02)).cost.rho;
-        drop(fresh);
-        alone += ask(&elsewhere.fresh(), "steward", &sql(0.51), relative(0.02)).cost.rho;
-    }
-    assert!(others < 0.8 * alone, "{others} {alone}");
+    let fresh = of_fares("add-remove", fares());
+    let elsewhere = fresh.engine();
+    ask(&elsewhere, "steward", &sql(0.55), relative(0.02));
+    let (both, alone) = (paths(&engine, &sql(0.5)), paths(&elsewhere, &sql(0.55)));
+    assert!(both >= of_median && both < of_median + alone, "{both} {of_median} {alone}");
     // Both at once cost no more than one after the other, and nothing once both were seen.
     let both = format!("{}, MEDIAN(fare) FROM trips", sql(0.55).trim_end_matches(" FROM trips"));
     let again = ask(&engine, "steward", &both, relative(0.02));
@@ -190,17 +194,19 @@ fn every_cut_of_a_group_is_charged() {
 #[test]
 fn the_dearest_groups_rule() {
     let cost = |groups: u32, adjacency: &str| {
-        let folder = Folder::new();
-        folder.write("eke.toml", &policy(adjacency, groups, 1, Some(4)));
-        folder.write("trips.csv", &trips(&[4_000; 4]));
         let sql = "SELECT zone, MEDIAN(fare) FROM trips GROUP BY zone";
         let goal = Goal { at_most: Some("1".parse().unwrap()), ..relative(0.05) };
-        let ask = |_| ask(&folder.fresh(), "steward", sql, goal).cost.rho;
-        (0..4).map(ask).sum::<f64>()
+        let ask = |_| {
+            let folder = Folder::new();
+            folder.write("eke.toml", &policy(adjacency, groups, 1, Some(4)));
+            folder.write("trips.csv", &trips(&[4_000; 4]));
+            ask(&folder.engine(), "steward", sql, goal).cost.rho
+        };
+        (0..16).map(ask).sum::<f64>()
     };
     let (one, four, replaced) = (cost(1, "add-remove"), cost(4, "add-remove"), cost(1, "replace"));
-    assert!((1.4..=4.5).contains(&(four / one)), "{one} {four}");
-    assert!((1.8..=9.0).contains(&(replaced / one)), "{one} {replaced}");
+    assert!((1.3..=6.0).contains(&(four / one)), "{one} {four}");
+    assert!((1.6..=10.0).contains(&(replaced / one)), "{one} {replaced}");
 }
 
 fn interval(cell: &Cell) -> f64 {
@@ -278,14 +284,19 @@ fn the_least_and_the_largest_say_how_many_rows_lie_beyond() {
 
 #[test]
 fn an_error_in_the_unit_of_the_column_is_that_of_the_interval() {
-    let folder = of_fares("add-remove", (0..20_000).map(|i| f64::from(i) / 250.0));
     let sql = "SELECT MEDIAN(fare) FROM trips";
     let within = Goal { at_most: Some("0.5".parse().unwrap()), ..goal(Accuracy::Absolute(1.0)) };
-    let answer = ask(&folder.engine(), "steward", sql, within);
-    let cell = &answer.rows[0].values[0];
-    assert_eq!(cell.met, Some(true), "{cell:?}");
-    assert!(interval(cell) <= 2.0 + 1e-9, "{cell:?}");
-    assert!(cell.low.unwrap() <= 40.0 && 40.0 <= cell.high.unwrap(), "{cell:?}");
+    let (mut met, mut missed) = (0, 0);
+    for _ in 0..10 {
+        let folder = of_fares("add-remove", (0..20_000).map(|i| f64::from(i) / 250.0));
+        let answer = ask(&folder.engine(), "steward", sql, within);
+        let cell = &answer.rows[0].values[0];
+        met += u32::from(cell.met == Some(true));
+        assert!(cell.met != Some(true) || interval(cell) <= 2.0 + 1e-9, "{cell:?}");
+        missed += u32::from(cell.low.unwrap() > 40.0 || cell.high.unwrap() < 40.0);
+    }
+    // Of ten intervals that miss once in twenty, six do in less than one run of 60,000.
+    assert!(met >= 5 && missed < 6, "{met} {missed}");
 }
 
 #[test]
