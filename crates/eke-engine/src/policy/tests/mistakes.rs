@@ -11,7 +11,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("max_rows = 20", "max_row = 20",
         "eke.toml:11: unknown key `max_row`: did you mean `max_rows`?"),
     ("max_rows = 20", "flavour = 20",
-        "eke.toml:11: unknown key `flavour`: [dataset.trips] has `source`, `multiline`, `unit`, `unit_column`, `unit_columns`, `unit_period`, `time_column`, `unit_zone`, `max_groups`, `max_rows`, `max_values`, `max_rows_in_all` and 7 more"),
+        "eke.toml:11: unknown key `flavour`: [dataset.trips] has `source`, `multiline`, `unit`, `unit_column`, `unit_columns`, `unit_period`, `time_column`, `unit_zone`, `max_groups`, `max_rows`, `max_values`, `max_rows_in_all` and 8 more"),
     ("adjacency =", "adjacancy =",
         "eke.toml:3: unknown key `adjacancy`: did you mean `adjacency`?"),
     ("epsilon = 2.0", "epsilom = 2.0",
